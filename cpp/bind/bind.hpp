@@ -1,0 +1,54 @@
+// What the binding files share. Bindings check shapes and own the locks; they do no arithmetic.
+#pragma once
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+
+#include <mutex>
+#include <stdexcept>
+#include <string>
+
+#include "core/types.hpp"
+
+namespace kernsift {
+
+namespace py = pybind11;
+// With .noconvert() a float32 or strided array is a TypeError, never a silent copy.
+using Array = py::array_t<double, py::array::c_style>;
+
+inline Eigen::Map<const RowMatrix> rows(const Array& a, Index columns, const char* name) {
+  if (a.ndim() != 2 || (columns >= 0 && a.shape(1) != columns))
+    throw std::invalid_argument(std::string(name) + " must be two-dimensional" +
+                                (columns >= 0 ? " with " + std::to_string(columns) + " columns" : ""));
+  return {a.data(), a.shape(0), a.shape(1)};
+}
+
+inline Eigen::Map<const Vector> vector(const Array& a, Index size, const char* name) {
+  if (a.ndim() != 1 || (size >= 0 && a.shape(0) != size))
+    throw std::invalid_argument(std::string(name) + " must be one-dimensional" +
+                                (size >= 0 ? " of length " + std::to_string(size) : ""));
+  return {a.data(), a.shape(0)};
+}
+
+inline Array array(Index n) { return Array(n); }
+inline Array array(Index n, Index k) { return Array({n, k}); }
+inline Eigen::Map<RowMatrix> rows_out(Array& a) { return {a.mutable_data(), a.shape(0), a.shape(1)}; }
+inline Eigen::Map<Vector> vector_out(Array& a) { return {a.mutable_data(), a.shape(0)}; }
+
+inline Array to_numpy(const Eigen::Ref<const Matrix, 0, Eigen::Stride<Eigen::Dynamic, Eigen::Dynamic>>& m) {
+  Array out = array(m.rows(), m.cols());
+  rows_out(out) = m;
+  return out;
+}
+inline Array vector_to_numpy(const Vector& v) {
+  Array out = array(v.size());
+  vector_out(out) = v;
+  return out;
+}
+
+void bind_config(py::module_& m);
+void bind_kernel(py::module_& m);
+void bind_parts(py::module_& m);
+void bind_online(py::module_& m);
+
+}  // namespace kernsift

@@ -1,0 +1,67 @@
+#include "bind/bind.hpp"
+#include "core/kernels.hpp"
+
+namespace kernsift {
+
+namespace {
+
+PreparedRows prepare(const Kernel& kernel, const Rows& X) {
+  PreparedRows rows;
+  kernel.prepare(X, rows);
+  return rows;
+}
+
+Array matrix(const Kernel& kernel, const Array& X, const Array& Y) {
+  const auto x = rows(X, kernel.n_features(), "X");
+  const auto y = rows(Y, kernel.n_features(), "Y");
+  Array out = array(x.rows(), y.rows());
+  auto result = rows_out(out);
+  py::gil_scoped_release unlocked;  // only the buffers above are touched
+  const PreparedRows left = prepare(kernel, x), right = prepare(kernel, y);
+  Panels elements(kernel.n_features());
+  elements.reserve(y.rows());
+  for (Index i = 0; i < y.rows(); ++i) elements.append(right.coordinates(i), right.norm(i));
+  constexpr Index kTile = 256;
+  Matrix K(elements.padded(), std::min(kTile, x.rows()));
+  for (Index first = 0; first < x.rows(); first += kTile) {
+    const Index count = std::min(kTile, x.rows() - first);
+    kernel.block(elements, left, first, count, K);
+    result.middleRows(first, count) = K.topLeftCorner(y.rows(), count).transpose();
+  }
+  return out;
+}
+
+Array diagonal(const Kernel& kernel, const Array& X) {
+  const auto x = rows(X, kernel.n_features(), "X");
+  const PreparedRows prepared = prepare(kernel, x);
+  Array out = array(x.rows());
+  for (Index i = 0; i < x.rows(); ++i) out.mutable_at(i) = kernel.self(prepared, i);
+  return out;
+}
+
+}  // namespace
+
+void bind_kernel(py::module_& m) {
+  py::class_<Kernel>(m, "Kernel")
+      .def(py::init([](const std::string& name, const Array& gamma, int degree, double coef0, const Array& centre) {
+             return Kernel(kernel_kind(name), vector(gamma, -1, "gamma"), degree, coef0,
+                           vector(centre, gamma.size(), "centre"));
+           }),
+           py::arg("name"), py::arg("gamma").noconvert(), py::arg("degree"), py::arg("coef0"),
+           py::arg("centre").noconvert())
+      .def("__reduce__",
+           [](const Kernel& k) {
+             return py::make_tuple(py::type::of<Kernel>(),
+                                   py::make_tuple(kernel_name(k.kind()), vector_to_numpy(k.gamma()), k.degree(),
+                                                  k.coef0(), vector_to_numpy(k.centre())));
+           })
+      .def_property_readonly("name", [](const Kernel& k) { return kernel_name(k.kind()); })
+      .def_property_readonly("gamma", [](const Kernel& k) { return vector_to_numpy(k.gamma()); })
+      .def_property_readonly("centre", [](const Kernel& k) { return vector_to_numpy(k.centre()); })
+      .def_property_readonly("degree", &Kernel::degree)
+      .def_property_readonly("coef0", &Kernel::coef0)
+      .def("matrix", &matrix, py::arg("X").noconvert(), py::arg("Y").noconvert())
+      .def("diagonal", &diagonal, py::arg("X").noconvert());
+}
+
+}  // namespace kernsift

@@ -1,0 +1,179 @@
+#include "bind/bind.hpp"
+#include "core/online_lssvm.hpp"
+
+namespace kernsift {
+
+namespace {
+
+// One model and its lock. The GIL is let go first and the lock taken second, always in this order, so that a
+// thread waiting for the lock never holds the GIL.
+template <class State>
+struct Guarded {
+  OnlineLSSVM<State> model;
+  mutable std::mutex mutex;
+
+  Guarded(const Kernel& kernel, Index n_outputs, const OnlineSettings& settings)
+      : model(kernel, n_outputs, settings) {}
+
+  template <class Work>
+  auto locked(Work&& work) const {
+    py::gil_scoped_release unlocked;  // `work` touches C++ objects and numpy buffers held by the caller only
+    const std::lock_guard<std::mutex> lock(mutex);
+    return work();
+  }
+};
+
+constexpr Index kRowsBetweenSignals = 1024;
+
+template <class State>
+py::tuple learn(Guarded<State>& self, const Array& X, const Array& Y, const Array& weights) {
+  OnlineLSSVM<State>& model = self.model;
+  const auto x = rows(X, model.dictionary().kernel().n_features(), "X");
+  const auto y = rows(Y, model.n_outputs(), "Y");
+  const auto v = vector(weights, x.rows(), "sample_weight");
+  if (y.rows() != x.rows()) throw std::invalid_argument("Y must have one row per row of X");
+  Array apriori = array(x.rows(), y.cols());
+  py::array_t<std::uint8_t> outcome(x.rows());
+  py::array_t<std::int64_t> victim(x.rows());
+  auto f = rows_out(apriori);
+  std::uint8_t* const outcomes = outcome.mutable_data();
+  std::int64_t* const victims = victim.mutable_data();
+  for (Index first = 0; first < x.rows(); first += kRowsBetweenSignals) {
+    const Index count = std::min(kRowsBetweenSignals, x.rows() - first);
+    self.locked([&] {
+      model.learn(x.middleRows(first, count), y.middleRows(first, count), v.segment(first, count),
+                  LearnLog{f.middleRows(first, count), outcomes + first, victims + first});
+    });
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();  // Ctrl-C between two rows
+  }
+  return py::make_tuple(apriori, outcome, victim);
+}
+
+template <class State>
+py::dict save(const Guarded<State>& self) {
+  const Arrays arrays = self.locked([&] { return self.model.save(); });
+  py::dict out;
+  for (const auto& [name, value] : arrays.items()) out[py::str(name)] = to_numpy(value);
+  return out;
+}
+
+template <class State>
+void load(Guarded<State>& self, const py::dict& state) {
+  Arrays arrays;
+  for (const auto& item : state) {
+    const auto a = py::reinterpret_borrow<py::object>(item.second).cast<Array>();
+    arrays.put(py::cast<std::string>(item.first), Matrix(rows(a, -1, "state array")));
+  }
+  self.locked([&] { self.model.load(arrays); });
+}
+
+OnlineSettings make_settings(double alpha, double novelty_tol, double usefulness_tol, const std::string& admission,
+                             Index max_basis, bool fit_intercept) {
+  return {alpha, {admission_rule(admission), novelty_tol, usefulness_tol}, max_basis, fit_intercept};
+}
+
+template <class State>
+void bind_engine(py::module_& m, const char* name) {
+  using Model = Guarded<State>;
+  py::class_<Model>(m, name)
+      .def(py::init([](const Kernel& kernel, Index n_outputs, double alpha, double novelty_tol, double usefulness_tol,
+                       const std::string& admission, Index max_basis, bool fit_intercept) {
+             return std::make_unique<Model>(
+                 kernel, n_outputs,
+                 make_settings(alpha, novelty_tol, usefulness_tol, admission, max_basis, fit_intercept));
+           }),
+           py::arg("kernel"), py::arg("n_outputs"), py::arg("alpha"), py::arg("novelty_tol"),
+           py::arg("usefulness_tol"), py::arg("admission"), py::arg("max_basis"), py::arg("fit_intercept"))
+      // A plain py::pickle leaves a class that skops and pickle protocol 1 cannot rebuild without aborting.
+      .def("__reduce__",
+           [](const Model& self) {
+             const OnlineSettings& s = self.model.settings();
+             return py::make_tuple(
+                 py::type::of<Model>(),
+                 py::make_tuple(self.model.dictionary().kernel(), self.model.n_outputs(), s.alpha,
+                                s.admission.novelty_tol, s.admission.usefulness_tol, rule_name(s.admission.rule),
+                                s.max_basis, s.fit_intercept),
+                 save(self));
+           })
+      .def("__setstate__", &load<State>)
+      .def("state", &save<State>)
+      .def("learn", &learn<State>, py::arg("X").noconvert(), py::arg("Y").noconvert(),
+           py::arg("sample_weight").noconvert())
+      .def("predict",
+           [](const Model& self, const Array& X) {
+             const auto x = rows(X, self.model.dictionary().kernel().n_features(), "X");
+             Array out = array(x.rows(), self.model.n_outputs());
+             auto f = rows_out(out);
+             self.locked([&] { self.model.predict(x, f); });
+             return out;
+           },
+           py::arg("X").noconvert())
+      .def("variance",
+           [](const Model& self, const Array& X) {
+             const auto x = rows(X, self.model.dictionary().kernel().n_features(), "X");
+             Array spread = array(x.rows()), delta = array(x.rows());
+             auto s = vector_out(spread), d = vector_out(delta);
+             self.locked([&] { self.model.variance(x, s, d); });
+             return py::make_tuple(spread, delta);
+           },
+           py::arg("X").noconvert())
+      .def_property_readonly("kernel", [](const Model& self) { return self.model.dictionary().kernel(); })
+      .def_property_readonly("basis",
+                             [](const Model& self) {
+                               return to_numpy(self.locked([&] { return Matrix(self.model.dictionary().vectors()); }));
+                             })
+      .def_property_readonly("indices",
+                             [](const Model& self) {
+                               const auto ids = self.locked([&] { return self.model.dictionary().ids(); });
+                               return py::array_t<std::int64_t>(static_cast<py::ssize_t>(ids.size()), ids.data());
+                             })
+      .def_property_readonly(
+          "coef", [](const Model& self) { return to_numpy(self.locked([&] { return self.model.state().beta(); })); })
+      .def_property_readonly("intercept",
+                             [](const Model& self) {
+                               return vector_to_numpy(self.locked([&] { return self.model.state().intercept(); }));
+                             })
+      .def_property_readonly("cost",
+                             [](const Model& self) {
+                               return vector_to_numpy(self.locked([&] { return self.model.state().cost(); }));
+                             })
+      .def_property_readonly(
+          "gcv", [](const Model& self) { return vector_to_numpy(self.locked([&] { return self.model.gcv(); })); })
+      .def_property_readonly("noise_variance",
+                             [](const Model& self) {
+                               return vector_to_numpy(self.locked([&] { return self.model.noise_variance(); }));
+                             })
+      .def_property_readonly("log_evidence",
+                             [](const Model& self) {
+                               return vector_to_numpy(self.locked([&] { return self.model.log_evidence(); }));
+                             })
+      .def_property_readonly("inverse_P",
+                             [](const Model& self) {
+                               return to_numpy(self.locked([&] { return self.model.state().inverse_P(); }));
+                             })
+      .def_property_readonly("log_det",
+                             [](const Model& self) { return self.locked([&] { return self.model.state().log_det(); }); })
+      .def_property_readonly("dof",
+                             [](const Model& self) { return self.locked([&] { return self.model.state().dof(); }); })
+      .def_property_readonly(
+          "rss", [](const Model& self) { return vector_to_numpy(self.locked([&] { return self.model.state().rss(); })); })
+      .def_property_readonly(
+          "n_basis", [](const Model& self) { return self.locked([&] { return self.model.dictionary().size(); }); })
+      .def_property_readonly(
+          "rows_seen", [](const Model& self) { return self.locked([&] { return self.model.rows_seen(); }); })
+      .def_property_readonly(
+          "rows_learned", [](const Model& self) { return self.locked([&] { return self.model.rows_learned(); }); })
+      .def_property_readonly("counters", [](const Model& self) {
+        const Counters c = self.locked([&] { return self.model.counters(); });
+        return py::array_t<std::int64_t>(static_cast<py::ssize_t>(c.size()), c.data());
+      });
+}
+
+}  // namespace
+
+void bind_online(py::module_& m) {
+  bind_engine<OrthonormalState>(m, "OnlineLSSVM");
+  bind_engine<InverseState>(m, "OnlineInverse");
+}
+
+}  // namespace kernsift

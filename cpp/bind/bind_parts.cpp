@@ -1,0 +1,98 @@
+// The parts, one by one, for the tests: each is checked on its own against a dense oracle.
+#include "bind/bind.hpp"
+#include "core/span.hpp"
+#include "core/symmetric_inverse.hpp"
+#include "core/temperature.hpp"
+
+namespace kernsift {
+
+void bind_parts(py::module_& m) {
+  m.def(
+      "calibrate",
+      [](const Array& scores, const Array& targets, const Array& weights, double log_t, double information) {
+        const auto f = rows(scores, -1, "scores");
+        Temperature t{log_t, information};
+        t.learn(f, rows(targets, f.cols(), "targets"), vector(weights, f.rows(), "weights"));
+        return py::make_tuple(t.log_t, t.information);
+      },
+      py::arg("scores").noconvert(), py::arg("targets").noconvert(), py::arg("weights").noconvert(),
+      py::arg("log_t"), py::arg("information"));
+
+  py::class_<SymmetricInverse>(m, "SymmetricInverse")
+      .def(py::init([](const Array& inverse) {
+             SymmetricInverse s;
+             s.assign(rows(inverse, inverse.shape(0), "inverse"));
+             return s;
+           }),
+           py::arg("inverse").noconvert())
+      .def("__reduce__",
+           [](const SymmetricInverse& s) {
+             return py::make_tuple(py::type::of<SymmetricInverse>(), py::make_tuple(to_numpy(s.dense())));
+           })
+      .def("dense", [](const SymmetricInverse& s) { return to_numpy(s.dense()); })
+      .def("apply",
+           [](const SymmetricInverse& s, const Array& x) {
+             Array out = array(s.size());
+             s.apply(vector(x, s.size(), "x"), vector_out(out));
+             return out;
+           },
+           py::arg("x").noconvert())
+      .def("add_outer",
+           [](SymmetricInverse& s, const Array& u, double scale) { s.add_outer(vector(u, s.size(), "u"), scale); },
+           py::arg("u").noconvert(), py::arg("scale"))
+      .def("append",
+           [](SymmetricInverse& s, const Array& c, double corner) { s.append(vector(c, s.size(), "column"), corner); },
+           py::arg("column").noconvert(), py::arg("corner"))
+      .def("border",
+           [](SymmetricInverse& s, const Array& w, double schur) { s.border(vector(w, s.size(), "w"), schur); },
+           py::arg("w").noconvert(), py::arg("schur"))
+      .def("remove", [](SymmetricInverse& s, Index i) {
+        if (i < 0 || i >= s.size()) throw py::index_error("no such row");
+        s.remove(i);
+      });
+
+  py::class_<Span>(m, "Span")
+      .def(py::init([](const Array& factor) {
+             Span s;
+             s.assign(rows(factor, factor.shape(0), "factor"));
+             return s;
+           }),
+           py::arg("factor").noconvert())
+      .def("__reduce__",
+           [](const Span& s) {
+             return py::make_tuple(py::type::of<Span>(), py::make_tuple(to_numpy(Matrix(s.factor()))));
+           })
+      .def("factor", [](const Span& s) { return to_numpy(Matrix(s.factor())); })
+      .def("coordinates",
+           [](const Span& s, const Array& k) {
+             Matrix w = vector(k, s.size(), "k");
+             s.coordinates(w);
+             return vector_to_numpy(w);
+           },
+           py::arg("k").noconvert())
+      .def("coefficients",
+           [](const Span& s, const Array& w) {
+             Matrix a = vector(w, s.size(), "w");
+             s.coefficients(a);
+             return vector_to_numpy(a);
+           },
+           py::arg("w").noconvert())
+      .def("append", [](Span& s, const Array& w, double d) { s.append(vector(w, s.size(), "w"), d); },
+           py::arg("w").noconvert(), py::arg("s"))
+      .def("remove",
+           // Also carries a companion: M <- G' M (rows are coordinates), S <- G' S G.
+           [](Span& s, Index i, const Array& M, SymmetricInverse& S) {
+             if (i < 0 || i >= s.size()) throw py::index_error("no such element");
+             Matrix companion = rows(M, -1, "M");
+             if (companion.rows() != s.size() || S.size() != s.size())
+               throw std::invalid_argument("companions must have one row per element");
+             Rotations rotations;
+             s.remove(i, rotations);
+             rotations.rotate_rows(companion, 0);
+             S.rotate(rotations, 0);
+             return to_numpy(companion);
+           },
+           py::arg("i"), py::arg("M").noconvert(), py::arg("S"));
+}
+
+}  // namespace kernsift

@@ -1,0 +1,64 @@
+#include "core/admission.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace kernsift {
+
+namespace {
+constexpr double kTie = 1e-9;
+struct Name {
+  Rule rule;
+  const char* name;
+};
+constexpr Name kNames[] = {{Rule::product, "product"},
+                           {Rule::two_part, "two-part"},
+                           {Rule::per_sample, "per-sample"},
+                           {Rule::novelty, "novelty"}};
+}  // namespace
+
+Rule admission_rule(const std::string& name) {
+  for (const Name& entry : kNames)
+    if (name == entry.name) return entry.rule;
+  throw std::invalid_argument("admission '" + name + "' is unknown");
+}
+
+const char* rule_name(Rule rule) {
+  for (const Name& entry : kNames)
+    if (rule == entry.rule) return entry.name;
+  return "";
+}
+
+void TargetMoments::add(const double* y, double weight) {
+  weight_ += weight;
+  const double share = weight / weight_;
+  for (Index o = 0; o < mean_.size(); ++o) {
+    const double diff = y[o] - mean_[o];
+    mean_[o] += share * diff;
+    squares_ += weight * diff * (y[o] - mean_[o]);
+  }
+}
+
+Outcome Admission::judge(double delta, double k_self, double usefulness, double t, double variance) const {
+  if (!(delta > novelty_tol * k_self)) return Outcome::rejected_novelty;
+  const double tol2 = usefulness_tol * variance;
+  bool useful = true;
+  switch (rule) {
+    case Rule::product: useful = delta * usefulness > tol2; break;         // 000, end of section 3.2
+    case Rule::two_part: useful = usefulness > tol2; break;                // 001
+    case Rule::per_sample: useful = delta * usefulness > tol2 * t; break;  // MATH 1.6 'paper_mean'
+    case Rule::novelty: break;                                             // Engel's ALD
+  }
+  if (!useful) return Outcome::rejected_usefulness;
+  return delta > kNoveltyFloor * k_self ? Outcome::admitted : Outcome::refused;
+}
+
+Index weakest(const ConstVectorRef& scores, double newcomer) {
+  const double lowest = scores.size() > 0 ? std::min(scores.minCoeff(), newcomer) : newcomer;
+  const double bound = lowest * (1.0 + kTie);
+  for (Index i = 0; i < scores.size(); ++i)
+    if (scores[i] <= bound) return i;
+  return scores.size();
+}
+
+}  // namespace kernsift

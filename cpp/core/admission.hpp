@@ -1,0 +1,68 @@
+// When a row becomes a kernel: the papers' rules on (delta, usefulness) and what became of each row.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "core/types.hpp"
+
+namespace kernsift {
+
+enum class Rule { product, two_part, per_sample, novelty };
+Rule admission_rule(const std::string& name);  // throws std::invalid_argument
+const char* rule_name(Rule rule);
+
+// What became of a row. The order is part of the Python surface (`audit_`).
+enum class Outcome : std::uint8_t {
+  rejected_novelty = 0,     // inside the span of the dictionary up to novelty_tol: a normal step
+  rejected_usefulness = 1,  // novel, but lowers the cost too little: a normal step
+  admitted = 2,             // became a kernel
+  swapped = 3,              // became a kernel, the least useful kernel left
+  bounced = 4,              // admitted at the cap, but itself the least useful: a normal step (MATH 1.7)
+  refused = 5,              // passed the rule, but too close to the span for the arithmetic
+  ignored = 6,              // weight zero
+};
+constexpr int kOutcomes = 7;
+using Counters = std::array<std::int64_t, kOutcomes>;
+
+// Weighted mean and variance of the targets as they arrive (West's form of Welford's recursion).
+class TargetMoments {
+ public:
+  explicit TargetMoments(Index n_outputs) : mean_(Vector::Zero(n_outputs)) {}
+  void add(const double* y, double weight);
+  // Population variance, summed over the outputs: the unit of usefulness_tol.
+  double variance() const { return weight_ > 0 ? squares_ / weight_ : 0.0; }
+
+  double weight() const { return weight_; }
+  const Vector& mean() const { return mean_; }
+  double squares() const { return squares_; }
+  void assign(double weight, const ConstVectorRef& mean, double squares) {
+    weight_ = weight;
+    mean_ = mean;
+    squares_ = squares;
+  }
+
+ private:
+  Vector mean_;
+  double weight_ = 0, squares_ = 0;
+};
+
+// Nearer than this to the span of the dictionary, relative to k(x, x), the rounding of delta decides (MATH 8.3).
+constexpr double kNoveltyFloor = 1e-10;
+
+struct Admission {
+  Rule rule;
+  double novelty_tol;     // TOL1, relative to k(x, x)
+  double usefulness_tol;  // TOL2, relative to the variance of the targets
+
+  // delta: squared distance to the span; usefulness: decrease of the cost; t: rows seen, this one included.
+  // Answers rejected_novelty, rejected_usefulness, refused, or admitted (if there is room).
+  Outcome judge(double delta, double k_self, double usefulness, double t, double variance) const;
+};
+
+// The element to delete: the oldest among those within 1e-9 of the lowest score, because isolated points tie
+// exactly and rounding must not choose between them. Answers scores.size() when the newcomer, whose score is
+// `newcomer` and who is the youngest, is the one.
+Index weakest(const ConstVectorRef& scores, double newcomer);
+
+}  // namespace kernsift

@@ -1,0 +1,40 @@
+// A model's state as named arrays of doubles: what pickles, files and copies carry instead of objects.
+// Counts and row numbers are whole doubles (exact up to 2^53).
+#pragma once
+
+#include <map>
+#include <stdexcept>
+#include <string>
+
+#include "core/types.hpp"
+
+namespace kernsift {
+
+class Arrays {
+ public:
+  void put(const std::string& name, Matrix value) { items_[name] = std::move(value); }
+  void put(const std::string& name, double value) { items_[name] = Matrix::Constant(1, 1, value); }
+
+  // The array of that name, of that shape: anything else is a foreign or damaged state.
+  const Matrix& get(const std::string& name, Index rows, Index cols) const {
+    const Matrix& value = get(name);
+    if (value.rows() != rows || value.cols() != cols)
+      throw std::invalid_argument("state array '" + name + "' has shape (" + std::to_string(value.rows()) + ", " +
+                                  std::to_string(value.cols()) + "), expected (" + std::to_string(rows) + ", " +
+                                  std::to_string(cols) + ")");
+    if (!value.allFinite()) throw std::invalid_argument("state array '" + name + "' holds NaN or infinity");
+    return value;
+  }
+  const Matrix& get(const std::string& name) const {
+    const auto found = items_.find(name);
+    if (found == items_.end()) throw std::invalid_argument("state array '" + name + "' is missing");
+    return found->second;
+  }
+  double number(const std::string& name) const { return get(name, 1, 1)(0, 0); }
+  const std::map<std::string, Matrix>& items() const { return items_; }
+
+ private:
+  std::map<std::string, Matrix> items_;
+};
+
+}  // namespace kernsift

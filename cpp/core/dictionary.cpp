@@ -1,0 +1,25 @@
+#include "core/dictionary.hpp"
+
+namespace kernsift {
+
+void Dictionary::reserve(Index n) {
+  if (vectors_.rows() >= n) return;
+  vectors_.conservativeResize(n, kernel_.n_features());
+  panels_.reserve(n);
+  ids_.reserve(n);
+}
+
+void Dictionary::append(const double* x, const PreparedRows& rows, Index row, std::int64_t id) {
+  reserve(grown_capacity(vectors_.rows(), size() + 1));
+  vectors_.row(size()) = Eigen::Map<const Eigen::RowVectorXd>(x, kernel_.n_features());
+  panels_.append(rows.coordinates(row), rows.norm(row));
+  ids_.push_back(id);
+}
+
+void Dictionary::remove(Index i) {
+  for (Index k = i; k + 1 < size(); ++k) vectors_.row(k) = vectors_.row(k + 1);
+  panels_.remove(i);
+  ids_.erase(ids_.begin() + i);
+}
+
+}  // namespace kernsift

@@ -1,0 +1,25 @@
+// What one row looks like from the current model, and the pruning scores both engines share.
+#pragma once
+
+#include "core/types.hpp"
+
+namespace kernsift {
+
+// The scalars of one row against the current model (MATH 1.3); every decision is a function of them.
+struct Look {
+  double delta;       // squared distance of phi(x) to the span
+  double Delta;       // 1/v + w'C w
+  double den;         // delta + alpha Delta
+  double leverage;    // v w'C w = v Delta - 1
+  double weight;      // v
+  double usefulness;  // decrease of the cost if the row becomes a kernel, against a normal step
+};
+
+// eps_i = sum over outputs of beta_i^2 / d_i, the exact increase of the cost when kernel i goes [JP 19], for the
+// model as it would be after growing by the row (MATH 1.7). In: beta and d before the row, g = P^-1 k (kernel part),
+// a = K^-1 k, rho the a-priori residual. False where a d_i comes out non-positive: the state has broken down.
+bool scores_after_growth(const Look& row, const ConstMatrixRef& beta, const ConstVectorRef& d,
+                         const ConstVectorRef& g, const ConstVectorRef& a, const ConstVectorRef& rho, double alpha,
+                         VectorRef scores);
+
+}  // namespace kernsift

@@ -1,0 +1,207 @@
+#include "core/online_lssvm.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kernsift {
+
+namespace {
+constexpr Index kChunk = 256;  // rows prepared together
+constexpr Index kTile = 64;    // rows predicted together where a kernel block is kept
+constexpr double kLogTwoPi = 1.8378770664093454836;
+}  // namespace
+
+template <class State>
+OnlineLSSVM<State>::OnlineLSSVM(Kernel kernel, Index n_outputs, const OnlineSettings& settings)
+    : settings_(settings),
+      dictionary_(std::move(kernel)),
+      state_(settings.alpha, n_outputs, settings.fit_intercept),
+      moments_(n_outputs) {}
+
+template <class State>
+void OnlineLSSVM<State>::learn(const Rows& X, const Rows& Y, const ConstVectorRef& v, LearnLog log) {
+  for (Index first = 0; first < X.rows(); first += kChunk) {
+    const Index count = std::min(kChunk, X.rows() - first);
+    dictionary_.kernel().prepare(X.middleRows(first, count), prepared_);
+    for (Index r = 0; r < count; ++r) {
+      const Index i = first + r;
+      const Event event = learn_row(X.row(i).data(), r, Y.row(i).data(), v[i], log.apriori.row(i).data());
+      log.outcome[i] = static_cast<std::uint8_t>(event.outcome);
+      log.victim[i] = event.victim;
+      ++counters_[static_cast<std::size_t>(event.outcome)];
+      ++rows_seen_;
+    }
+  }
+}
+
+template <class State>
+auto OnlineLSSVM<State>::learn_row(const double* x, Index row, const double* y, double v, double* apriori) -> Event {
+  if (state_.bias_pending()) {
+    std::fill_n(apriori, n_outputs(), 0.0);
+    return v > 0 ? learn_first_row(x, row, y, v) : Event{Outcome::ignored, -1};
+  }
+  const double k_self = dictionary_.kernel().self(prepared_, row);
+  if (k_.size() < dictionary_.padded()) k_.resize(grown_capacity(k_.size(), dictionary_.padded()));
+  dictionary_.block(prepared_, row, 1, Eigen::Map<Matrix>(k_.data(), dictionary_.padded(), 1));
+  const Look look = state_.look(k_.head(dictionary_.size()), k_self, y, v);
+  for (Index o = 0; o < n_outputs(); ++o) apriori[o] = y[o] - state_.residual()[o];
+  if (!(v > 0)) return {Outcome::ignored, -1};
+  if (!(look.Delta > 0) || !(look.den > 0) || !std::isfinite(look.usefulness))
+    return {Outcome::refused, -1};  // the explicit inverse has turned indefinite: the row would only harm it
+
+  moments_.add(y, v);
+  sum_log_weights_ += std::log(v);
+  ++t_;
+  const Outcome outcome = settings_.admission.judge(look.delta, k_self, look.usefulness, static_cast<double>(t_),
+                                                    moments_.variance());
+  if (outcome == Outcome::admitted) return admit(look, x, row);
+  state_.normal(look);
+  return {outcome, -1};
+}
+
+template <class State>
+auto OnlineLSSVM<State>::learn_first_row(const double* x, Index row, const double* y, double v) -> Event {
+  const double k_self = dictionary_.kernel().self(prepared_, row);
+  moments_.add(y, v);
+  sum_log_weights_ += std::log(v);
+  ++t_;
+  state_.seat_bias(y, v);
+  // The constant leaves no residual, so only the unsupervised rule can want this row; without a ridge its column
+  // would equal that of the constant.
+  Outcome outcome = settings_.admission.judge(k_self, k_self, 0.0, 1.0, moments_.variance());
+  if (outcome == Outcome::admitted && !(settings_.alpha > 0)) outcome = Outcome::refused;
+  if (outcome == Outcome::admitted) {
+    state_.grow_seated(k_self);
+    append(x, row);
+  }
+  return {outcome, -1};
+}
+
+template <class State>
+auto OnlineLSSVM<State>::admit(const Look& look, const double* x, Index row) -> Event {
+  const Index m = dictionary_.size();
+  if (settings_.max_basis == 0 || m < settings_.max_basis) {
+    state_.grow(look);
+    append(x, row);
+    if (m + 1 == settings_.max_basis) state_.track_diagonal();
+    return {Outcome::admitted, -1};
+  }
+  // At the cap an admission is a growing and a pruning step. The victim is found before anything is touched,
+  // because most often it is the newcomer itself [MATH 1.7].
+  if (scores_.size() < m) scores_.resize(m);
+  if (!state_.scores_after_growth(look, scores_.head(m))) {
+    state_.normal(look);
+    return {Outcome::refused, -1};
+  }
+  const Index victim = weakest(scores_.head(m), look.usefulness);
+  if (victim == m) {
+    state_.normal(look);
+    return {Outcome::bounced, -1};
+  }
+  const std::int64_t evicted = dictionary_.ids()[static_cast<std::size_t>(victim)];
+  state_.grow(look);
+  append(x, row);
+  state_.remove(victim);
+  dictionary_.remove(victim);
+  return {Outcome::swapped, evicted};
+}
+
+template <class State>
+void OnlineLSSVM<State>::append(const double* x, Index row) {
+  dictionary_.append(x, prepared_, row, rows_seen_);
+}
+
+template <class State>
+void OnlineLSSVM<State>::predict(const Rows& X, RowsOut out) const {
+  Matrix coef = Matrix::Zero(dictionary_.padded(), n_outputs());
+  coef.topRows(dictionary_.size()) = state_.beta();
+  const Vector intercept = state_.intercept();
+  PreparedRows rows;
+  for (Index first = 0; first < X.rows(); first += kChunk) {
+    const Index count = std::min(kChunk, X.rows() - first);
+    dictionary_.kernel().prepare(X.middleRows(first, count), rows);
+    dictionary_.kernel().expand(dictionary_.panels(), coef, intercept, rows, 0, count, out.middleRows(first, count));
+  }
+}
+
+template <class State>
+void OnlineLSSVM<State>::variance(const Rows& X, VectorRef spread, VectorRef delta) const {
+  Matrix K(dictionary_.padded(), std::min(kTile, X.rows()));
+  Vector k_self(K.cols());
+  PreparedRows rows;
+  for (Index first = 0; first < X.rows(); first += kTile) {
+    const Index count = std::min(kTile, X.rows() - first);
+    dictionary_.kernel().prepare(X.middleRows(first, count), rows);
+    dictionary_.block(rows, 0, count, K.leftCols(count));
+    for (Index r = 0; r < count; ++r) k_self[r] = dictionary_.kernel().self(rows, r);
+    state_.variance(K.topLeftCorner(dictionary_.size(), count), k_self.head(count), spread.segment(first, count),
+                    delta.segment(first, count));
+  }
+}
+
+template <class State>
+Vector OnlineLSSVM<State>::gcv() const {  // [MATH 1.8]
+  const double t = static_cast<double>(t_), free = t - state_.dof();
+  return state_.rss() * (t / (free * free));
+}
+
+template <class State>
+Vector OnlineLSSVM<State>::noise_variance() const {  // maximum likelihood; the flat prior of the bias takes one row
+  return state_.cost() / std::max(effective_rows(), 1.0);
+}
+
+// Of the Gaussian process with kernel s2 k^ and noise s2 alpha / v_i, at its best signal scale s2.
+template <class State>
+Vector OnlineLSSVM<State>::log_evidence() const {
+  const double n = effective_rows(), m = static_cast<double>(dictionary_.size());
+  Vector evidence(n_outputs());
+  for (Index o = 0; o < n_outputs(); ++o) {
+    const double s2 = state_.cost()[o] / (settings_.alpha * n);
+    evidence[o] = -0.5 * (n + n * std::log(s2) + (n - m) * std::log(settings_.alpha) + state_.log_det() +
+                          n * kLogTwoPi - sum_log_weights_);
+  }
+  return evidence;
+}
+
+template <class State>
+Arrays OnlineLSSVM<State>::save() const {
+  Arrays arrays;
+  state_.save(arrays);
+  arrays.put("basis", Matrix(dictionary_.vectors()));
+  Matrix ids(dictionary_.size(), 1), counts(kOutcomes, 1);
+  for (Index i = 0; i < ids.rows(); ++i) ids(i, 0) = static_cast<double>(dictionary_.ids()[static_cast<std::size_t>(i)]);
+  for (Index i = 0; i < kOutcomes; ++i) counts(i, 0) = static_cast<double>(counters_[static_cast<std::size_t>(i)]);
+  arrays.put("ids", std::move(ids));
+  arrays.put("counters", std::move(counts));
+  arrays.put("rows_seen", static_cast<double>(rows_seen_));
+  arrays.put("rows_learned", static_cast<double>(t_));
+  arrays.put("sum_log_weights", sum_log_weights_);
+  arrays.put("target_weight", moments_.weight());
+  arrays.put("target_mean", moments_.mean());
+  arrays.put("target_squares", moments_.squares());
+  return arrays;
+}
+
+template <class State>
+void OnlineLSSVM<State>::load(const Arrays& arrays) {
+  *this = OnlineLSSVM(dictionary_.kernel(), n_outputs(), settings_);
+  const Index m = arrays.get("ids").rows();
+  const RowMatrix basis = arrays.get("basis", m, dictionary_.kernel().n_features());
+  const Matrix& ids = arrays.get("ids", m, 1);
+  const Matrix& counts = arrays.get("counters", kOutcomes, 1);
+  t_ = static_cast<std::int64_t>(arrays.number("rows_learned"));
+  rows_seen_ = static_cast<std::int64_t>(arrays.number("rows_seen"));
+  state_.load(arrays, m, t_ > 0);
+  dictionary_.kernel().prepare(basis, prepared_);
+  for (Index i = 0; i < m; ++i)
+    dictionary_.append(basis.row(i).data(), prepared_, i, static_cast<std::int64_t>(ids(i, 0)));
+  for (Index i = 0; i < kOutcomes; ++i) counters_[static_cast<std::size_t>(i)] = static_cast<std::int64_t>(counts(i, 0));
+  sum_log_weights_ = arrays.number("sum_log_weights");
+  moments_.assign(arrays.number("target_weight"), arrays.get("target_mean", n_outputs(), 1),
+                  arrays.number("target_squares"));
+}
+
+template class OnlineLSSVM<OrthonormalState>;
+template class OnlineLSSVM<InverseState>;
+
+}  // namespace kernsift

@@ -1,0 +1,227 @@
+#include "core/orthonormal_state.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kernsift {
+
+OrthonormalState::OrthonormalState(double alpha, Index n_outputs, bool bias)
+    : alpha_(alpha), bias_(bias), theta_(0, n_outputs), xi_(Vector::Zero(n_outputs)), rho_(n_outputs) {
+  reserve(8);
+}
+
+void OrthonormalState::reserve(Index kernels) {
+  if (diagonal_.size() >= kernels) return;
+  const Index p = kernels + offset();
+  span_.reserve(kernels);
+  C_.reserve(p);
+  theta_.conservativeResize(p, Eigen::NoChange);
+  diagonal_.conservativeResize(kernels);
+  for (Vector* v : {&w_, &h_, &g_, &a_, &column_}) v->conservativeResize(p);
+  beta_.resize(kernels, n_outputs());
+  rotations_.chain.reserve(kernels);
+}
+
+Look OrthonormalState::look(const ConstVectorRef& k, double k_self, const double* y, double v) {
+  const Index b = offset(), m = size(), p = dimension();
+  auto w = w_.head(p);
+  auto h = h_.head(p);
+  if (bias_) w[0] = 1.0;
+  w.tail(m) = k;
+  span_.coordinates(w_.segment(b, m));  // w = L^-1 k
+  C_.apply(w, h);                       // h = C w
+
+  Look row;
+  row.weight = v;
+  row.delta = std::max(0.0, k_self - w.tail(m).squaredNorm());  // [JP 3]
+  const double gain = w.dot(h);
+  row.Delta = 1.0 / v + gain;  // [JP 11]
+  row.leverage = v * gain;
+  row.den = row.delta + alpha_ * row.Delta;  // [MATH 1.3]
+  double squares = 0;
+  for (Index o = 0; o < n_outputs(); ++o) {
+    rho_[o] = y[o] - w.dot(theta_.col(o).head(p));
+    squares += rho_[o] * rho_[o];
+  }
+  row.usefulness = row.delta > 0 ? row.delta * (squares / row.Delta) / row.den : 0.0;  // [MATH 1.5]
+  if (tracking_) {
+    g_.head(m) = h.tail(m);
+    span_.coefficients(g_.head(m));  // g = P^-1 k
+  }
+  return row;
+}
+
+void OrthonormalState::normal(const Look& row) {
+  const Index p = dimension(), m = size();
+  auto h = h_.head(p);
+  C_.add_outer(h, -1.0 / row.Delta);  // [JP 11], in the basis of MATH 1.4
+  for (Index o = 0; o < n_outputs(); ++o) theta_.col(o).head(p) += (rho_[o] / row.Delta) * h;
+  xi_.array() += rho_.array().square() / row.Delta;
+  if (tracking_) diagonal_.head(m).array() -= g_.head(m).array().square() / row.Delta;
+  log_det_ += std::log1p(row.leverage);
+}
+
+// All earlier rows have coordinate 0 in the new direction and this row has s = sqrt(delta): C is padded with
+// 1/alpha and the row is learned as [w; s]. Written out, nothing cancels, and alpha = 0 is allowed.
+void OrthonormalState::grow(const Look& row) {
+  const Index p = dimension(), m = size();
+  reserve(grown_capacity(diagonal_.size(), m + 1));
+  auto h = h_.head(p);
+  auto w = w_.head(p);
+  const double s = std::sqrt(row.delta);
+  if (tracking_) {
+    a_.head(m) = w.tail(m);
+    span_.coefficients(a_.head(m));  // a = K^-1 k
+    const double Delta_b = row.delta * (row.den / row.Delta);  // [JPs grow]: not the Delta_b printed in [JP 14]
+    const double share = row.delta / row.Delta;
+    for (Index i = 0; i < m; ++i) {
+      const double w_b = a_[i] + share * g_[i];  // [JP 14]
+      diagonal_[i] += w_b * w_b / Delta_b - g_[i] * g_[i] / row.Delta;
+    }
+    diagonal_[m] = 1.0 / Delta_b;
+  }
+  C_.add_outer(h, -alpha_ / row.den);  // [MATH 1.4]
+  column_.head(p) = (-s / row.den) * h;
+  C_.append(column_.head(p), row.Delta / row.den);
+  for (Index o = 0; o < n_outputs(); ++o) {
+    const double kappa = rho_[o] / row.den;
+    theta_.col(o).head(p) += (alpha_ * kappa) * h;
+    theta_(p, o) = s * kappa;
+    xi_[o] += alpha_ * rho_[o] * kappa;
+  }
+  span_.append(w.tail(m), s);
+  log_det_ += std::log(row.weight * row.delta + alpha_ * (1.0 + row.leverage));
+}
+
+void OrthonormalState::seat_bias(const double* y, double v) {
+  C_.append(Vector(), 1.0 / v);
+  for (Index o = 0; o < n_outputs(); ++o) theta_(0, o) = y[o];
+  log_det_ = std::log(v);
+}
+
+// The constant already fits the first row, so the new kernel gets coefficient 0; its column is s = sqrt(delta)
+// times that of the constant on the rows seen, hence b = s u with u = 1 and Schur complement alpha.
+void OrthonormalState::grow_seated(double delta) {
+  const double s = std::sqrt(delta);
+  C_.border(Vector::Constant(1, s), alpha_);
+  theta_.row(1).setZero();
+  span_.append(Vector(), s);
+  log_det_ += std::log(alpha_);
+  if (tracking_) diagonal_[0] = 1.0 / (alpha_ * delta);
+}
+
+void OrthonormalState::track_diagonal() {
+  if (tracking_) return;
+  tracking_ = true;
+  refresh_diagonal();
+}
+
+// d_j = sum_kl (L^-1)_kj C_kl (L^-1)_lj from scratch, O(m^3).
+void OrthonormalState::refresh_diagonal() {
+  diagonal_.head(size()) = inverse_P().diagonal();
+  removals_ = 0;
+}
+
+bool OrthonormalState::scores_after_growth(const Look& row, VectorRef scores) {
+  const Index m = size();
+  a_.head(m) = w_.segment(offset(), m);
+  span_.coefficients(a_.head(m));
+  beta_.topRows(m) = theta_.middleRows(offset(), m);
+  span_.coefficients(beta_.topRows(m));
+  return kernsift::scores_after_growth(row, beta_.topRows(m), diagonal_.head(m), g_.head(m), a_.head(m), rho_,
+                                       alpha_, scores);
+}
+
+void OrthonormalState::remove(Index i) {
+  const Index m = size(), b = offset(), last = dimension() - 1;
+  if (tracking_) {
+    // u = P^-1 e_i = L^-T C L^-1 e_i; d <- d - u^2 / u_i: [JP 17] on the diagonal
+    w_.head(dimension()).setZero();
+    w_[b + i] = 1.0;
+    span_.coordinates(w_.segment(b, m));
+    C_.apply(w_.head(dimension()), h_.head(dimension()));
+    auto u = h_.segment(b, m);
+    span_.coefficients(h_.segment(b, m));
+    diagonal_.head(m).array() -= u.array().square() / u[i];
+    for (Index k = i; k + 1 < m; ++k) diagonal_[k] = diagonal_[k + 1];
+  }
+  span_.remove(i, rotations_);
+  C_.rotate(rotations_, b);
+  rotations_.rotate_rows(theta_.topRows(dimension()), b);
+  // the direction that left is the last coordinate: condition on it
+  auto c = column_.head(dimension());
+  C_.column(last, c);
+  const double corner = c[last];
+  for (Index o = 0; o < n_outputs(); ++o) {
+    const double tau = theta_(last, o);
+    theta_.col(o).head(last) -= (tau / corner) * c.head(last);  // [JP 18]: the sign is minus
+    xi_[o] += tau * (tau / corner);                             // [JP 19]
+  }
+  C_.remove(last);  // [JP 17]
+  log_det_ += std::log(corner);
+  // the tracked diagonal loses a digit or two over thousands of swaps; once in m of them it costs O(m^2) to renew
+  if (tracking_ && ++removals_ >= std::max<Index>(m, 64)) refresh_diagonal();
+}
+
+Matrix OrthonormalState::beta() const {
+  Matrix beta = theta_.middleRows(offset(), size());
+  span_.coefficients(beta);
+  return beta;
+}
+
+Vector OrthonormalState::intercept() const {
+  if (!bias_ || bias_pending()) return Vector::Zero(n_outputs());
+  return theta_.row(0).transpose();
+}
+
+Vector OrthonormalState::rss() const {  // xi - alpha |theta|^2 [MATH 1.8]
+  const Vector penalty = alpha_ * theta_.middleRows(offset(), size()).colwise().squaredNorm().transpose();
+  return (xi_ - penalty).cwiseMax(0.0);
+}
+
+double OrthonormalState::dof() const {  // m - alpha tr C [MATH 1.8], plus one for the unpenalised constant
+  return static_cast<double>(dimension()) - alpha_ * C_.diagonal().tail(size()).sum();
+}
+
+Matrix OrthonormalState::inverse_P() const {
+  const Matrix inverse = span_.inverse_factor();
+  const Matrix kernel_part = C_.dense().bottomRightCorner(size(), size());
+  return inverse.transpose() * kernel_part * inverse;
+}
+
+void OrthonormalState::variance(MatrixRef K, const ConstVectorRef& k_self, VectorRef spread, VectorRef delta) const {
+  span_.coordinates(K);
+  delta = (k_self.transpose() - K.colwise().squaredNorm()).cwiseMax(0.0);
+  Matrix W(dimension(), K.cols());
+  if (bias_ && !bias_pending()) W.row(0).setOnes();
+  W.bottomRows(size()) = K;
+  Matrix H(W.rows(), W.cols());
+  C_.apply_block(W, H);
+  spread = W.cwiseProduct(H).colwise().sum();
+}
+
+void OrthonormalState::save(Arrays& arrays) const {
+  arrays.put("factor", Matrix(span_.factor()));
+  arrays.put("inverse", C_.dense());
+  arrays.put("theta", theta_.topRows(dimension()));
+  arrays.put("cost", xi_);
+  arrays.put("diagonal", tracking_ ? Matrix(diagonal_.head(size())) : Matrix(0, 1));
+  arrays.put("tracking", tracking_);
+  arrays.put("removals", static_cast<double>(removals_));
+  arrays.put("log_det", log_det_);
+}
+
+void OrthonormalState::load(const Arrays& arrays, Index kernels, bool seated) {
+  const Index p = kernels + (bias_ && seated ? 1 : 0);
+  tracking_ = arrays.number("tracking") != 0;
+  reserve(std::max<Index>(8, kernels));
+  span_.assign(arrays.get("factor", kernels, kernels));
+  C_.assign(arrays.get("inverse", p, p));
+  theta_.topRows(p) = arrays.get("theta", p, n_outputs());
+  xi_ = arrays.get("cost", n_outputs(), 1);
+  if (tracking_) diagonal_.head(kernels) = arrays.get("diagonal", kernels, 1);
+  removals_ = static_cast<Index>(arrays.number("removals"));
+  log_det_ = arrays.number("log_det");
+}
+
+}  // namespace kernsift

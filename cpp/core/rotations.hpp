@@ -1,0 +1,34 @@
+// A chain of Givens rotations of neighbouring coordinates (q, q + 1), q = first, first + 1, ...:
+//   z_q <- c z_q + s z_{q+1},   z_{q+1} <- c z_{q+1} - s z_q.
+// The chain that brings a deleted dictionary element last in the orthonormal basis; `Span::remove` makes it.
+#pragma once
+
+#include <vector>
+
+#include "core/types.hpp"
+
+namespace kernsift {
+
+struct Rotation {
+  double c, s;
+  void apply(double& a, double& b) const {
+    const double a_new = c * a + s * b;
+    b = c * b - s * a;
+    a = a_new;
+  }
+};
+
+struct Rotations {
+  Index first = 0;
+  std::vector<Rotation> chain;
+
+  // Rotates rows first + offset, ... of `M` (each column is a vector of coordinates).
+  void rotate_rows(MatrixRef M, Index offset) const {
+    for (Index col = 0; col < M.cols(); ++col) {
+      double* z = M.col(col).data() + first + offset;
+      for (std::size_t q = 0; q < chain.size(); ++q) chain[q].apply(z[q], z[q + 1]);
+    }
+  }
+};
+
+}  // namespace kernsift

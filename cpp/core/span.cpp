@@ -1,0 +1,62 @@
+#include "core/span.hpp"
+
+#include <cmath>
+
+namespace kernsift {
+
+void Span::reserve(Index n) {
+  if (storage_.rows() >= n) return;
+  Matrix larger = Matrix::Zero(n, n);
+  larger.topLeftCorner(size_, size_) = storage_.topLeftCorner(size_, size_);
+  storage_.swap(larger);
+}
+
+void Span::coordinates(MatrixRef K) const {
+  if (size_ > 0) factor().solveInPlace(K);
+}
+
+void Span::coefficients(MatrixRef W) const {
+  if (size_ > 0) storage_.topLeftCorner(size_, size_).triangularView<Eigen::Lower>().transpose().solveInPlace(W);
+}
+
+void Span::append(const ConstVectorRef& w, double s) {
+  reserve(grown_capacity(storage_.rows(), size_ + 1));
+  storage_.row(size_).head(size_) = w.transpose();  // [MATH 1.5]
+  storage_(size_, size_) = s;
+  ++size_;
+}
+
+void Span::remove(Index i, Rotations& rotations) {
+  const Index m = size_;
+  rotations.first = i;
+  rotations.chain.clear();
+  for (Index r = i; r + 1 < m; ++r) storage_.row(r).head(r + 2) = storage_.row(r + 1).head(r + 2);
+  for (Index q = i; q + 1 < m; ++q) {
+    const double a = storage_(q, q), b = storage_(q, q + 1);
+    const double r = std::hypot(a, b);
+    const Rotation g{a / r, b / r};
+    rotations.chain.push_back(g);
+    storage_(q, q) = r;
+    for (Index row = q + 1; row + 1 < m; ++row) g.apply(storage_(row, q), storage_(row, q + 1));
+    storage_(q, q + 1) = 0.0;
+  }
+  --size_;
+  storage_.col(size_).head(m).setZero();
+  storage_.row(size_).head(m).setZero();
+}
+
+Matrix Span::inverse_factor() const {
+  Matrix inverse = Matrix::Identity(size_, size_);
+  coordinates(inverse);
+  return inverse;
+}
+
+void Span::assign(const ConstMatrixRef& L) {
+  size_ = 0;
+  reserve(L.rows());
+  storage_.setZero();
+  size_ = L.rows();
+  storage_.topLeftCorner(size_, size_) = L.triangularView<Eigen::Lower>();
+}
+
+}  // namespace kernsift

@@ -1,0 +1,50 @@
+// A symmetric inverse B^-1 kept current while B gains rows of data, a row and column, or loses one.
+//
+// Only the lower triangle is stored, which makes the matrix exactly symmetric by construction.
+// Invariant: entries above the diagonal are never read.
+#pragma once
+
+#include "core/rotations.hpp"
+#include "core/types.hpp"
+
+namespace kernsift {
+
+class SymmetricInverse {
+ public:
+  Index size() const { return size_; }
+  void reserve(Index n);
+
+  double operator()(Index i, Index j) const { return i >= j ? storage_(i, j) : storage_(j, i); }
+  auto diagonal() const { return storage_.diagonal().head(size_); }
+  auto view() const { return storage_.topLeftCorner(size_, size_).selfadjointView<Eigen::Lower>(); }
+  Matrix dense() const;
+  void assign(const ConstMatrixRef& inverse);  // reads the lower triangle
+
+  // out = B^-1 x.
+  void apply(const ConstVectorRef& x, VectorRef out) const;
+  void apply_block(const ConstMatrixRef& X, MatrixRef out) const;
+  // out = column i of B^-1.
+  void column(Index i, VectorRef out) const;
+
+  // B^-1 <- B^-1 + scale u u'. With u = B^-1 b and scale = -1/(1 + b'u): B <- B + b b' [JP 9].
+  void add_outer(const ConstVectorRef& u, double scale);
+
+  // B^-1 <- [B^-1, column; column', corner], entries given.
+  void append(const ConstVectorRef& column, double corner);
+  // B <- [B b; b' b*] with w = B^-1 b and Schur complement schur = b* - b'w [JP 10].
+  void border(const ConstVectorRef& w, double schur);
+  // B loses row and column i [JP 17]; later ones move up.
+  void remove(Index i);
+
+  // B^-1 <- G' B^-1 G for a chain of rotations of the coordinates offset + first, ...
+  void rotate(const Rotations& rotations, Index offset);
+
+ private:
+  auto lower() { return storage_.topLeftCorner(size_, size_).selfadjointView<Eigen::Lower>(); }
+  void rotate_down(Index column, Index row, Index offset, const Rotations& rotations);
+  Matrix storage_;  // capacity x capacity
+  Vector scratch_;
+  Index size_ = 0;
+};
+
+}  // namespace kernsift

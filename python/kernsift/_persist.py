@@ -1,0 +1,37 @@
+"""Fitted cores as plain arrays: what pickle, joblib, skops and copies carry."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import _core
+
+FORMAT = 1
+
+_ENGINES = {"OnlineLSSVM": _core.OnlineLSSVM, "OnlineInverse": _core.OnlineInverse}
+
+
+def pack(core: Any) -> dict[str, Any]:
+    """Return the core's state as numbers, strings and arrays, with a format version."""
+    _, arguments, arrays = core.__reduce__()
+    kernel, *settings = arguments
+    _, kernel_arguments = kernel.__reduce__()
+    return {
+        "format": FORMAT,
+        "engine": type(core).__name__,
+        "kernel": list(kernel_arguments),
+        "settings": settings,
+        "arrays": dict(arrays),
+    }
+
+
+def unpack(state: dict[str, Any]) -> Any:
+    """Rebuild a core from `pack`'s answer."""
+    if state.get("format") != FORMAT:
+        raise ValueError(
+            f"this model was saved with state format {state.get('format')!r} and this kernsift reads {FORMAT}; "
+            "load it with the version that saved it, or a newer one"
+        )
+    core = _ENGINES[state["engine"]](_core.Kernel(*state["kernel"]), *state["settings"])
+    core.__setstate__(state["arrays"])
+    return core

@@ -1,0 +1,78 @@
+"""Checks shared by the estimators.  scikit-learn's private helpers are named here and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+__all__ = [
+    "Interval",
+    "StrOptions",
+    "as_targets",
+    "check_is_fitted",
+    "check_rows",
+    "check_weights",
+    "fit_context",
+    "is_empty_block",
+    "unchanged_on_error",
+    "validate_data",
+]
+
+fit_context = _fit_context
+
+# Squares of targets are summed: beyond this they would overflow a double.
+_LARGEST_TARGET = 1e150
+
+
+@contextmanager
+def unchanged_on_error(estimator: BaseEstimator) -> Iterator[None]:
+    """Put every attribute back if the block raises, so that bad input leaves the model as it was."""
+    saved = dict(estimator.__dict__)
+    try:
+        yield
+    except BaseException:
+        estimator.__dict__.clear()
+        estimator.__dict__.update(saved)
+        raise
+
+
+def is_empty_block(X: ArrayLike) -> bool:
+    """Whether X is a block of no rows (which learning skips)."""
+    shape = getattr(X, "shape", None)
+    return len(shape) == 2 and shape[0] == 0 if shape is not None else isinstance(X, (list, tuple)) and not X
+
+
+def check_weights(sample_weight: ArrayLike | None, X: NDArray[Any]) -> NDArray[np.float64]:
+    """Return weights as float64, one a row, finite and not negative."""
+    return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+
+
+def as_targets(y: NDArray[Any]) -> NDArray[np.float64]:
+    """Return targets as a C-ordered (n, outputs) array of float64, refusing values whose squares overflow."""
+    targets = np.ascontiguousarray(y.reshape(len(y), -1), dtype=np.float64)
+    largest = np.abs(targets).max(axis=1, initial=0.0)
+    if (largest > _LARGEST_TARGET).any():
+        row = int(np.argmax(largest > _LARGEST_TARGET))
+        raise ValueError(
+            f"y is {largest[row]:.3g} in row {row}: its square overflows; rescale y to below {_LARGEST_TARGET:g}"
+        )
+    return targets
+
+
+def check_rows(kernel: Any, X: NDArray[np.float64]) -> None:
+    """Refuse rows whose kernel with themselves overflows."""
+    with np.errstate(over="ignore"):
+        bad = ~np.isfinite(kernel.diagonal(X))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(
+            f"X is too large in row {row} for the {kernel.name} kernel: k(x, x) overflows; rescale X or lower "
+            "gamma, coef0 or degree"
+        )
