@@ -9,7 +9,7 @@ namespace {
 // thread waiting for the lock never holds the GIL.
 template <class State>
 struct Guarded {
-  OnlineLSSVM<State> model;
+  mutable OnlineLSSVM<State> model;  // reading brings it up to date with the rows learned
   mutable std::mutex mutex;
 
   Guarded(const Kernel& kernel, Index n_outputs, const OnlineSettings& settings)
@@ -21,12 +21,20 @@ struct Guarded {
     const std::lock_guard<std::mutex> lock(mutex);
     return work();
   }
+
+  template <class Work>
+  auto settled(Work&& work) const {
+    return locked([&] {
+      model.settle();
+      return work();
+    });
+  }
 };
 
 constexpr Index kRowsBetweenSignals = 1024;
 
 template <class State>
-py::tuple learn(Guarded<State>& self, const Array& X, const Array& Y, const Array& weights) {
+py::tuple learn(Guarded<State>& self, const Array& X, const Array& Y, const Array& weights, bool exact_apriori) {
   OnlineLSSVM<State>& model = self.model;
   const auto x = rows(X, model.dictionary().kernel().n_features(), "X");
   const auto y = rows(Y, model.n_outputs(), "Y");
@@ -42,7 +50,7 @@ py::tuple learn(Guarded<State>& self, const Array& X, const Array& Y, const Arra
     const Index count = std::min(kRowsBetweenSignals, x.rows() - first);
     self.locked([&] {
       model.learn(x.middleRows(first, count), y.middleRows(first, count), v.segment(first, count),
-                  LearnLog{f.middleRows(first, count), outcomes + first, victims + first});
+                  LearnLog{f.middleRows(first, count), outcomes + first, victims + first, exact_apriori});
     });
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();  // Ctrl-C between two rows
   }
@@ -51,7 +59,7 @@ py::tuple learn(Guarded<State>& self, const Array& X, const Array& Y, const Arra
 
 template <class State>
 py::dict save(const Guarded<State>& self) {
-  const Arrays arrays = self.locked([&] { return self.model.save(); });
+  const Arrays arrays = self.settled([&] { return self.model.save(); });
   py::dict out;
   for (const auto& [name, value] : arrays.items()) out[py::str(name)] = to_numpy(value);
   return out;
@@ -98,13 +106,13 @@ void bind_engine(py::module_& m, const char* name) {
       .def("restore", &load<State>, py::arg("state"))
       .def("state", &save<State>)
       .def("learn", &learn<State>, py::arg("X").noconvert(), py::arg("Y").noconvert(),
-           py::arg("sample_weight").noconvert())
+           py::arg("sample_weight").noconvert(), py::arg("exact_apriori") = true)
       .def("predict",
            [](const Model& self, const Array& X) {
              const auto x = rows(X, self.model.dictionary().kernel().n_features(), "X");
              Array out = array(x.rows(), self.model.n_outputs());
              auto f = rows_out(out);
-             self.locked([&] { self.model.predict(x, f); });
+             self.settled([&] { self.model.predict(x, f); });
              return out;
            },
            py::arg("X").noconvert())
@@ -113,58 +121,58 @@ void bind_engine(py::module_& m, const char* name) {
              const auto x = rows(X, self.model.dictionary().kernel().n_features(), "X");
              Array spread = array(x.rows()), delta = array(x.rows());
              auto s = vector_out(spread), d = vector_out(delta);
-             self.locked([&] { self.model.variance(x, s, d); });
+             self.settled([&] { self.model.variance(x, s, d); });
              return py::make_tuple(spread, delta);
            },
            py::arg("X").noconvert())
       .def_property_readonly("kernel", [](const Model& self) { return self.model.dictionary().kernel(); })
       .def_property_readonly("basis",
                              [](const Model& self) {
-                               return to_numpy(self.locked([&] { return Matrix(self.model.dictionary().vectors()); }));
+                               return to_numpy(self.settled([&] { return Matrix(self.model.dictionary().vectors()); }));
                              })
       .def_property_readonly("indices",
                              [](const Model& self) {
-                               const auto ids = self.locked([&] { return self.model.dictionary().ids(); });
+                               const auto ids = self.settled([&] { return self.model.dictionary().ids(); });
                                return py::array_t<std::int64_t>(static_cast<py::ssize_t>(ids.size()), ids.data());
                              })
       .def_property_readonly(
-          "coef", [](const Model& self) { return to_numpy(self.locked([&] { return self.model.state().beta(); })); })
+          "coef", [](const Model& self) { return to_numpy(self.settled([&] { return self.model.state().beta(); })); })
       .def_property_readonly("intercept",
                              [](const Model& self) {
-                               return vector_to_numpy(self.locked([&] { return self.model.state().intercept(); }));
+                               return vector_to_numpy(self.settled([&] { return self.model.state().intercept(); }));
                              })
       .def_property_readonly("cost",
                              [](const Model& self) {
-                               return vector_to_numpy(self.locked([&] { return self.model.state().cost(); }));
+                               return vector_to_numpy(self.settled([&] { return self.model.state().cost(); }));
                              })
       .def_property_readonly(
-          "gcv", [](const Model& self) { return vector_to_numpy(self.locked([&] { return self.model.gcv(); })); })
+          "gcv", [](const Model& self) { return vector_to_numpy(self.settled([&] { return self.model.gcv(); })); })
       .def_property_readonly("noise_variance",
                              [](const Model& self) {
-                               return vector_to_numpy(self.locked([&] { return self.model.noise_variance(); }));
+                               return vector_to_numpy(self.settled([&] { return self.model.noise_variance(); }));
                              })
       .def_property_readonly("log_evidence",
                              [](const Model& self) {
-                               return vector_to_numpy(self.locked([&] { return self.model.log_evidence(); }));
+                               return vector_to_numpy(self.settled([&] { return self.model.log_evidence(); }));
                              })
       .def_property_readonly("inverse_P",
                              [](const Model& self) {
-                               return to_numpy(self.locked([&] { return self.model.state().inverse_P(); }));
+                               return to_numpy(self.settled([&] { return self.model.state().inverse_P(); }));
                              })
       .def_property_readonly("log_det",
-                             [](const Model& self) { return self.locked([&] { return self.model.state().log_det(); }); })
+                             [](const Model& self) { return self.settled([&] { return self.model.state().log_det(); }); })
       .def_property_readonly("dof",
-                             [](const Model& self) { return self.locked([&] { return self.model.state().dof(); }); })
+                             [](const Model& self) { return self.settled([&] { return self.model.state().dof(); }); })
       .def_property_readonly(
-          "rss", [](const Model& self) { return vector_to_numpy(self.locked([&] { return self.model.state().rss(); })); })
+          "rss", [](const Model& self) { return vector_to_numpy(self.settled([&] { return self.model.state().rss(); })); })
       .def_property_readonly(
-          "n_basis", [](const Model& self) { return self.locked([&] { return self.model.dictionary().size(); }); })
+          "n_basis", [](const Model& self) { return self.settled([&] { return self.model.dictionary().size(); }); })
       .def_property_readonly(
-          "rows_seen", [](const Model& self) { return self.locked([&] { return self.model.rows_seen(); }); })
+          "rows_seen", [](const Model& self) { return self.settled([&] { return self.model.rows_seen(); }); })
       .def_property_readonly(
-          "rows_learned", [](const Model& self) { return self.locked([&] { return self.model.rows_learned(); }); })
+          "rows_learned", [](const Model& self) { return self.settled([&] { return self.model.rows_learned(); }); })
       .def_property_readonly("counters", [](const Model& self) {
-        const Counters c = self.locked([&] { return self.model.counters(); });
+        const Counters c = self.settled([&] { return self.model.counters(); });
         return py::array_t<std::int64_t>(static_cast<py::ssize_t>(c.size()), c.data());
       });
 }

@@ -13,6 +13,7 @@ namespace kernsift {
 
 class InverseState {
  public:
+  static constexpr bool kLearnsRuns = false;
   InverseState(double alpha, Index n_outputs, bool bias);
 
   Index size() const { return K_inv_.size(); }
@@ -30,6 +31,7 @@ class InverseState {
   void grow(const Look& row);
   void seat_bias(const double* y, double v);
 
+  void settle() {}
   void track_diagonal() {}  // P^-1 is explicit
   bool scores_after_growth(const Look& row, VectorRef scores);
   void remove(Index i);

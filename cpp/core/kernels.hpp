@@ -64,6 +64,7 @@ class Panels {
   void reserve(Index n);
   void append(const double* coordinates, double norm);
   void remove(Index i);  // later elements move up: the order is kept
+  void clear() { size_ = 0; }
 
  private:
   double& at(Index i, Index j) { return coordinates_[(i / kPanel * n_features_ + j) * kPanel + i % kPanel]; }

@@ -8,6 +8,7 @@ namespace kernsift {
 namespace {
 constexpr Index kChunk = 256;  // rows prepared together
 constexpr Index kTile = 64;    // rows predicted together where a kernel block is kept
+constexpr Index kBlock = 64;   // rows learned together
 constexpr double kLogTwoPi = 1.8378770664093454836;
 }  // namespace
 
@@ -16,50 +17,67 @@ OnlineLSSVM<State>::OnlineLSSVM(Kernel kernel, Index n_outputs, const OnlineSett
     : settings_(settings),
       dictionary_(std::move(kernel)),
       state_(settings.alpha, n_outputs, settings.fit_intercept),
-      moments_(n_outputs) {}
+      moments_(n_outputs),
+      newcomer_(dictionary_.kernel().n_features()) {}
 
 template <class State>
 void OnlineLSSVM<State>::learn(const Rows& X, const Rows& Y, const ConstVectorRef& v, LearnLog log) {
   for (Index first = 0; first < X.rows(); first += kChunk) {
     const Index count = std::min(kChunk, X.rows() - first);
     dictionary_.kernel().prepare(X.middleRows(first, count), prepared_);
-    for (Index r = 0; r < count; ++r) {
-      const Index i = first + r;
-      const Event event = learn_row(X.row(i).data(), r, Y.row(i).data(), v[i], log.apriori.row(i).data());
-      log.outcome[i] = static_cast<std::uint8_t>(event.outcome);
-      log.victim[i] = event.victim;
-      ++counters_[static_cast<std::size_t>(event.outcome)];
-      ++rows_seen_;
+    Index r = 0;
+    if constexpr (State::kLearnsRuns) {
+      // the first row of all seats the constant: alone
+      for (; r < count && state_.dimension() == 0; ++r) learn_row(X, r, first + r, Y, v, log);
+      for (; r < count && state_.dimension() > 0; r += std::min(kBlock, count - r))
+        learn_block(X, r, first + r, std::min(kBlock, count - r), Y, v, log);
     }
+    for (; r < count; ++r) learn_row(X, r, first + r, Y, v, log);
   }
 }
 
 template <class State>
-auto OnlineLSSVM<State>::learn_row(const double* x, Index row, const double* y, double v, double* apriori) -> Event {
+void OnlineLSSVM<State>::learn_row(const Rows& X, Index row, Index i, const Rows& Y, const ConstVectorRef& v,
+                                   LearnLog& log) {
+  const double* y = Y.row(i).data();
+  double* apriori = log.apriori.row(i).data();
   if (state_.bias_pending()) {
     std::fill_n(apriori, n_outputs(), 0.0);
-    if (!(v > 0)) return {Outcome::ignored, -1};
+    if (!(v[i] > 0)) return record({Outcome::ignored, -1}, i, log);
     // The constant takes the first row whole: a kernel could lower the cost by nothing, and its column would equal
     // that of the constant, told apart by the ridge alone.
-    count_row(y, v);
-    state_.seat_bias(y, v);
-    return {Outcome::rejected_usefulness, -1};
+    count_row(y, v[i]);
+    state_.seat_bias(y, v[i]);
+    return record({Outcome::rejected_usefulness, -1}, i, log);
   }
   const double k_self = dictionary_.kernel().self(prepared_, row);
   if (k_.size() < dictionary_.padded()) k_.resize(grown_capacity(k_.size(), dictionary_.padded()));
   dictionary_.block(prepared_, row, 1, Eigen::Map<Matrix>(k_.data(), dictionary_.padded(), 1));
-  const Look look = state_.look(k_.head(dictionary_.size()), k_self, y, v);
+  const Look look = state_.look(k_.head(dictionary_.size()), k_self, y, v[i]);
   for (Index o = 0; o < n_outputs(); ++o) apriori[o] = y[o] - state_.residual()[o];
-  if (!(v > 0)) return {Outcome::ignored, -1};
+  record(decide(look, k_self, X.row(i).data(), row, y), i, log);
+}
+
+template <class State>
+auto OnlineLSSVM<State>::decide(const Look& look, double k_self, const double* x, Index row, const double* y)
+    -> Event {
+  if (!(look.weight > 0)) return {Outcome::ignored, -1};
   if (!(look.Delta > 0) || !(look.den > 0) || !std::isfinite(look.usefulness))
     return {Outcome::refused, -1};  // the explicit inverse has turned indefinite: the row would only harm it
-
-  count_row(y, v);
+  count_row(y, look.weight);
   const Outcome outcome = settings_.admission.judge(look.delta, k_self, look.usefulness, static_cast<double>(t_),
                                                     moments_.variance());
   if (outcome == Outcome::admitted) return admit(look, x, row);
   state_.normal(look);
   return {outcome, -1};
+}
+
+template <class State>
+void OnlineLSSVM<State>::record(const Event& event, Index i, LearnLog& log) {
+  log.outcome[i] = static_cast<std::uint8_t>(event.outcome);
+  log.victim[i] = event.victim;
+  ++counters_[static_cast<std::size_t>(event.outcome)];
+  ++rows_seen_;
 }
 
 template <class State>

@@ -28,6 +28,9 @@ struct LearnLog {
   RowsOut apriori;        // n x outputs: the prediction before the row was learned
   std::uint8_t* outcome;  // n: an Outcome
   std::int64_t* victim;   // n: row number of the element evicted, or -1
+  // False where nobody asks for the a-priori predictions: the block path may then answer with those of a model a
+  // little older, and so save half of its work.
+  bool exact_apriori = true;
 };
 
 template <class State>
@@ -43,8 +46,12 @@ class OnlineLSSVM {
   std::int64_t rows_seen() const { return rows_seen_; }  // ignored rows included
   std::int64_t rows_learned() const { return t_; }       // t: rows of positive weight
 
-  // X: n x d, Y: n x outputs, v: n, non-negative. Everything finite: the caller has checked.
+  // X: n x d, Y: n x outputs, v: n, non-negative. Everything finite: the caller has checked. However the rows are cut
+  // into calls and blocks, the same rows become kernels and leave, in the same order.
   void learn(const Rows& X, const Rows& Y, const ConstVectorRef& v, LearnLog log);
+
+  // Brings everything up to date with the rows learned: call before reading anything below.
+  void settle() { state_.settle(); }
 
   void predict(const Rows& X, RowsOut out) const;
   // spread = w'C w and delta = distance to the span, for the predictive variance [MATH 1.9].
@@ -63,10 +70,19 @@ class OnlineLSSVM {
     Outcome outcome;
     std::int64_t victim;
   };
-  Event learn_row(const double* x, Index row, const double* y, double v, double* apriori);
+  // `row` and `i` are a row's places in the prepared chunk and in the call.
+  void learn_row(const Rows& X, Index row, Index i, const Rows& Y, const ConstVectorRef& v, LearnLog& log);
+  Event decide(const Look& look, double k_self, const double* x, Index row, const double* y);
   Event admit(const Look& look, const double* x, Index row);
   void append(const double* x, Index row);
   void count_row(const double* y, double v);
+  void record(const Event& event, Index i, LearnLog& log);
+  // online_block.cpp
+  void learn_block(const Rows& X, Index row, Index first, Index count, const Rows& Y, const ConstVectorRef& v,
+                   LearnLog& log);
+  void screen(Index row, Index count);
+  void learn_run(Index begin, Index count, Index first, const Rows& Y, const ConstVectorRef& v, LearnLog& log);
+  void follow(const Event& event, const Look& look, Index row, Index column, Index count);
   double effective_rows() const { return static_cast<double>(t_) - (state_.has_bias() ? 1.0 : 0.0); }
 
   OnlineSettings settings_;
@@ -76,8 +92,13 @@ class OnlineLSSVM {
   Counters counters_{};
   std::int64_t rows_seen_ = 0, t_ = 0;
   double sum_log_weights_ = 0;
+  std::int64_t quiet_rows_ = 0;  // since a row last asked for more than a normal step
   PreparedRows prepared_;
   Vector k_, scores_;
+  // workspace of a block: coordinates, distances and k(x, x) of its rows
+  Matrix W_, with_newcomer_;
+  Vector delta_, k_self_;
+  Panels newcomer_;
 };
 
 extern template class OnlineLSSVM<OrthonormalState>;

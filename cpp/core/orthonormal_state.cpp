@@ -22,14 +22,27 @@ void OrthonormalState::reserve(Index kernels) {
   rotations_.chain.reserve(kernels);
 }
 
+void OrthonormalState::coordinates(MatrixRef W) const {
+  if (bias_) W.row(0).setOnes();
+  span_.coordinates(W.bottomRows(size()));  // w = L^-1 k
+}
+
 Look OrthonormalState::look(const ConstVectorRef& k, double k_self, const double* y, double v) {
-  const Index b = offset(), m = size(), p = dimension();
+  w_.segment(offset(), size()) = k;
+  coordinates(w_.head(dimension()));
+  return look_from_workspace(k_self, y, v);
+}
+
+Look OrthonormalState::look_at(const ConstVectorRef& w, double k_self, const double* y, double v) {
+  w_.head(dimension()) = w;
+  return look_from_workspace(k_self, y, v);
+}
+
+Look OrthonormalState::look_from_workspace(double k_self, const double* y, double v) {
+  const Index m = size(), p = dimension();
   auto w = w_.head(p);
   auto h = h_.head(p);
-  if (bias_) w[0] = 1.0;
-  w.tail(m) = k;
-  span_.coordinates(w_.segment(b, m));  // w = L^-1 k
-  C_.apply(w, h);                       // h = C w
+  C_.apply(w, h);  // h = C w
 
   Look row;
   row.weight = v;
@@ -54,6 +67,7 @@ Look OrthonormalState::look(const ConstVectorRef& k, double k_self, const double
 void OrthonormalState::normal(const Look& row) {
   const Index p = dimension(), m = size();
   auto h = h_.head(p);
+  if (informed_) information_.add_outer(w_.head(p), row.weight);
   C_.add_outer(h, -1.0 / row.Delta);  // [JP 11], in the basis of MATH 1.4
   for (Index o = 0; o < n_outputs(); ++o) theta_.col(o).head(p) += (rho_[o] / row.Delta) * h;
   xi_.array() += rho_.array().square() / row.Delta;
@@ -79,6 +93,10 @@ void OrthonormalState::grow(const Look& row) {
       diagonal_[i] += w_b * w_b / Delta_b - g_[i] * g_[i] / row.Delta;
     }
     diagonal_[m] = 1.0 / Delta_b;
+  }
+  if (informed_) {
+    information_.add_outer(w, row.weight);
+    information_.append(row.weight * s * w, alpha_ + row.weight * row.delta);
   }
   C_.add_outer(h, -alpha_ / row.den);  // [MATH 1.4]
   column_.head(p) = (-s / row.den) * h;
@@ -135,6 +153,7 @@ bool OrthonormalState::scores_after_growth(const Look& row, VectorRef scores) {
 
 void OrthonormalState::remove(Index i) {
   const Index m = size(), b = offset(), last = dimension() - 1;
+  informed_ = false;
   if (tracking_) {
     // u = P^-1 e_i = L^-T C L^-1 e_i; d <- d - u^2 / u_i: [JP 17] on the diagonal
     whitened_unit(i);
@@ -211,6 +230,7 @@ void OrthonormalState::save(Arrays& arrays) const {
 
 void OrthonormalState::load(const Arrays& arrays, Index kernels, bool seated) {
   const Index p = kernels + (bias_ && seated ? 1 : 0);
+  informed_ = accumulating_ = false;
   tracking_ = arrays.number("tracking") != 0;
   reserve(std::max<Index>(8, kernels));
   span_.assign(arrays.get("factor", kernels, kernels));
