@@ -36,11 +36,11 @@ def core(
     admission="product",
     max_basis=0,
     fit_intercept=True,
+    **beyond,
 ):
     kernel = _core.Kernel(name, np.full(d, gamma), 3, 1.0, np.zeros(d))
-    return getattr(_core, engine)(
-        kernel, n_outputs, alpha, novelty_tol, usefulness_tol, admission, max_basis, fit_intercept
-    )
+    arguments = (kernel, n_outputs, alpha, novelty_tol, usefulness_tol, admission, max_basis, fit_intercept)
+    return getattr(_core, engine)(*arguments, **beyond)
 
 
 def stream(n, rng, d=2, outputs=1, weights=False):

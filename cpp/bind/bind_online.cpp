@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "bind/bind.hpp"
 #include "core/online_lssvm.hpp"
 
@@ -57,6 +59,38 @@ py::tuple learn(Guarded<State>& self, const Array& X, const Array& Y, const Arra
   return py::make_tuple(apriori, outcome, victim);
 }
 
+// One row at a time: the prediction (and its parts of the variance) before the row `delay` earlier is learned.
+template <class State>
+py::tuple prequential(Guarded<State>& self, const Array& X, const Array& Y, const Array& weights, Index delay) {
+  OnlineLSSVM<State>& model = self.model;
+  const auto x = rows(X, model.dictionary().kernel().n_features(), "X");
+  const auto y = rows(Y, model.n_outputs(), "Y");
+  const auto v = vector(weights, x.rows(), "sample_weight");
+  if (y.rows() != x.rows()) throw std::invalid_argument("Y must have one row per row of X");
+  Array apriori = array(x.rows(), y.cols()), variance = array(x.rows(), y.cols());
+  py::array_t<std::int64_t> n_basis(x.rows());
+  auto f = rows_out(apriori), s2 = rows_out(variance);
+  std::int64_t* const sizes = n_basis.mutable_data();
+  for (Index first = 0; first < x.rows() + delay; first += kRowsBetweenSignals) {
+    self.locked([&] {
+      model.prequential(x, y, v, delay, first, std::min(first + kRowsBetweenSignals, x.rows() + delay), f, s2, sizes);
+    });
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+  }
+  return py::make_tuple(apriori, variance, n_basis);
+}
+
+template <class State>
+void update(Guarded<State>& self, const Array& x, const Array& y, double weight) {
+  const Index d = self.model.dictionary().kernel().n_features();
+  const auto row = vector(x, d, "x");
+  const auto target = vector(y, self.model.n_outputs(), "y");
+  if (!row.allFinite() || !target.allFinite() || !(weight >= 0) || !std::isfinite(weight))
+    throw std::invalid_argument("x, y and sample_weight must be finite, and the weight not negative");
+  const std::lock_guard<std::mutex> lock(self.mutex);  // too short to let go of the GIL
+  self.model.update(row, target, weight);
+}
+
 template <class State>
 py::dict save(const Guarded<State>& self) {
   const Arrays arrays = self.settled([&] { return self.model.save(); });
@@ -75,23 +109,23 @@ void load(Guarded<State>& self, const py::dict& state) {
   self.locked([&] { self.model.load(arrays); });
 }
 
-OnlineSettings make_settings(double alpha, double novelty_tol, double usefulness_tol, const std::string& admission,
-                             Index max_basis, bool fit_intercept) {
-  return {alpha, {admission_rule(admission), novelty_tol, usefulness_tol}, max_basis, fit_intercept};
-}
-
 template <class State>
 void bind_engine(py::module_& m, const char* name) {
   using Model = Guarded<State>;
   py::class_<Model>(m, name)
       .def(py::init([](const Kernel& kernel, Index n_outputs, double alpha, double novelty_tol, double usefulness_tol,
-                       const std::string& admission, Index max_basis, bool fit_intercept) {
-             return std::make_unique<Model>(
-                 kernel, n_outputs,
-                 make_settings(alpha, novelty_tol, usefulness_tol, admission, max_basis, fit_intercept));
+                       const std::string& admission, Index max_basis, bool fit_intercept, Index swap_until,
+                       Index exact_rows, double forgetting) {
+             const Admission rule{admission_rule(admission), novelty_tol, usefulness_tol};
+             const OnlineSettings settings{alpha,      rule,       max_basis, fit_intercept,
+                                           swap_until, exact_rows, forgetting};
+             if (!State::kLearnsRuns && (swap_until > 0 || exact_rows > 0 || forgetting < 1))
+               throw std::invalid_argument("the explicit engine is the papers' form: no swap_until, exact_rows or forgetting");
+             return std::make_unique<Model>(kernel, n_outputs, settings);
            }),
            py::arg("kernel"), py::arg("n_outputs"), py::arg("alpha"), py::arg("novelty_tol"),
-           py::arg("usefulness_tol"), py::arg("admission"), py::arg("max_basis"), py::arg("fit_intercept"))
+           py::arg("usefulness_tol"), py::arg("admission"), py::arg("max_basis"), py::arg("fit_intercept"),
+           py::arg("swap_until") = 0, py::arg("exact_rows") = 0, py::arg("forgetting") = 1.0)
       // A plain py::pickle leaves a class that skops and pickle protocol 1 cannot rebuild without aborting.
       .def("__reduce__",
            [](const Model& self) {
@@ -99,7 +133,7 @@ void bind_engine(py::module_& m, const char* name) {
              const py::tuple arguments =
                  py::make_tuple(self.model.dictionary().kernel(), self.model.n_outputs(), s.alpha,
                                 s.admission.novelty_tol, s.admission.usefulness_tol, rule_name(s.admission.rule),
-                                s.max_basis, s.fit_intercept);
+                                s.max_basis, s.fit_intercept, s.swap_until, s.exact_rows, s.forgetting);
              return py::make_tuple(py::module_::import("kernsift._core").attr("rebuild"),
                                    py::make_tuple(py::type::of<Model>(), arguments, save(self)));
            })
@@ -107,6 +141,29 @@ void bind_engine(py::module_& m, const char* name) {
       .def("state", &save<State>)
       .def("learn", &learn<State>, py::arg("X").noconvert(), py::arg("Y").noconvert(),
            py::arg("sample_weight").noconvert(), py::arg("exact_apriori") = true)
+      .def("prequential", &prequential<State>, py::arg("X").noconvert(), py::arg("Y").noconvert(),
+           py::arg("sample_weight").noconvert(), py::arg("delay"))
+      .def("update", &update<State>, py::arg("x").noconvert(), py::arg("y").noconvert(), py::arg("sample_weight"))
+      .def("predict_one",
+           [](const Model& self, const Array& x) {
+             const auto row = vector(x, self.model.dictionary().kernel().n_features(), "x");
+             Array out = array(self.model.n_outputs());
+             const std::lock_guard<std::mutex> lock(self.mutex);
+             self.model.settle();
+             self.model.predict_one(row, vector_out(out));
+             return out;
+           },
+           py::arg("x").noconvert())
+      .def("refit",
+           [](Model& self, const Array& X, const Array& Y, const Array& weights) {
+             if (!State::kLearnsRuns) throw std::invalid_argument("the explicit engine has no refit");
+             const auto x = rows(X, self.model.dictionary().kernel().n_features(), "X");
+             const auto y = rows(Y, self.model.n_outputs(), "Y");
+             const auto v = vector(weights, x.rows(), "sample_weight");
+             if (y.rows() != x.rows()) throw std::invalid_argument("Y must have one row per row of X");
+             self.locked([&] { self.model.refit(x, y, v); });
+           },
+           py::arg("X").noconvert(), py::arg("Y").noconvert(), py::arg("sample_weight").noconvert())
       .def("predict",
            [](const Model& self, const Array& X) {
              const auto x = rows(X, self.model.dictionary().kernel().n_features(), "X");
@@ -125,6 +182,7 @@ void bind_engine(py::module_& m, const char* name) {
              return py::make_tuple(spread, delta);
            },
            py::arg("X").noconvert())
+      .def_property_readonly("n_outputs", [](const Model& self) { return self.model.n_outputs(); })
       .def_property_readonly("kernel", [](const Model& self) { return self.model.dictionary().kernel(); })
       .def_property_readonly("basis",
                              [](const Model& self) {
@@ -143,7 +201,7 @@ void bind_engine(py::module_& m, const char* name) {
                              })
       .def_property_readonly("cost",
                              [](const Model& self) {
-                               return vector_to_numpy(self.settled([&] { return self.model.state().cost(); }));
+                               return vector_to_numpy(self.settled([&] { return self.model.cost(); }));
                              })
       .def_property_readonly(
           "gcv", [](const Model& self) { return vector_to_numpy(self.settled([&] { return self.model.gcv(); })); })
@@ -164,7 +222,7 @@ void bind_engine(py::module_& m, const char* name) {
       .def_property_readonly("dof",
                              [](const Model& self) { return self.settled([&] { return self.model.state().dof(); }); })
       .def_property_readonly(
-          "rss", [](const Model& self) { return vector_to_numpy(self.settled([&] { return self.model.state().rss(); })); })
+          "rss", [](const Model& self) { return vector_to_numpy(self.settled([&] { return self.model.rss(); })); })
       .def_property_readonly(
           "n_basis", [](const Model& self) { return self.settled([&] { return self.model.dictionary().size(); }); })
       .def_property_readonly(

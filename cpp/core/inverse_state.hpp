@@ -37,6 +37,9 @@ class InverseState {
   void remove(Index i);
 
   Matrix beta() const { return beta_.middleRows(offset(), size()); }
+  void predict(const ConstVectorRef& k, VectorRef out) {
+    out = intercept() + beta_.middleRows(offset(), size()).transpose() * k;
+  }
   Vector intercept() const;
   const Vector& cost() const { return xi_; }
   double log_det() const { return log_det_; }

@@ -24,25 +24,43 @@ void OnlineLSSVM<State>::learn_block(const Rows& X, Index row, Index first, Inde
     const double tol1 = settings_.admission.novelty_tol;
     Index done = 0;
     while (done < count) {
-      Index next = done;
-      while (next < count && v[first + next] > 0 && !(delta_[next] > tol1 * k_self_[next])) ++next;
-      if (next > done) learn_run(done, next - done, first, Y, v, log);
-      if (next < count) {
-        state_.settle();
-        const Index i = first + next;
-        const double* y = Y.row(i).data();
-        const Look look = state_.look_at(W_.col(next).head(state_.dimension()), k_self_[next], y, v[i]);
-        for (Index o = 0; o < n_outputs(); ++o) log.apriori(i, o) = y[o] - state_.residual()[o];
-        const Event event = decide(look, k_self_[next], X.row(i).data(), row + next, y);
-        record(event, i, log);
-        if (event.outcome == Outcome::admitted || event.outcome == Outcome::swapped)
-          follow(event, look, row, next, count);
-        if (event.outcome != Outcome::ignored) quiet_rows_ = 0;
+      Index next = done, most = count;
+      if (forgets()) most = std::min<Index>(count, done + fade_period() - since_fade_);
+      while (next < most && v[first + next] > 0 &&
+             (frozen(next - done) || !(delta_[next] > tol1 * k_self_[next])))
+        ++next;
+      if (next > done) {
+        learn_run(row, done, next - done, first, Y, v, log);
+        fade_if_due();
+      } else {
+        learn_alone(X, row, next, first, count, Y, v, log);
         ++next;
       }
       done = next;
     }
   }
+}
+
+// A row that is novel, or has no weight.
+template <class State>
+void OnlineLSSVM<State>::learn_alone(const Rows& X, Index row, Index column, Index first, Index count, const Rows& Y,
+                                     const ConstVectorRef& v, LearnLog& log) {
+  const Index i = first + column;
+  const auto w = W_.col(column).head(state_.dimension());
+  if (!(v[i] > 0)) {
+    if (log.exact_apriori) state_.settle();
+    for (Index o = 0; o < n_outputs(); ++o) log.apriori(i, o) = state_.at(w, o);
+    return record({Outcome::ignored, -1}, i, log);
+  }
+  state_.settle();
+  quiet_rows_ = 0;
+  const double* y = Y.row(i).data();
+  const Look look = state_.look_at(w, k_self_[column], y, v[i] * frame_);
+  for (Index o = 0; o < n_outputs(); ++o) log.apriori(i, o) = y[o] - state_.residual()[o];
+  const Event event = decide(look, k_self_[column], X.row(i).data(), row + column, y, v[i]);
+  record(event, i, log);
+  if (event.outcome == Outcome::admitted || event.outcome == Outcome::swapped) follow(event, look, row, column, count);
+  fade_if_due();
 }
 
 // Coordinates, distance to the span and k(x, x) of the rows of a block.
@@ -64,30 +82,32 @@ void OnlineLSSVM<State>::screen(Index row, Index count) {
 }
 
 template <class State>
-void OnlineLSSVM<State>::learn_run(Index begin, Index count, Index first, const Rows& Y, const ConstVectorRef& v,
-                                   LearnLog& log) {
+void OnlineLSSVM<State>::learn_run(Index row, Index begin, Index count, Index first, const Rows& Y,
+                                   const ConstVectorRef& v, LearnLog& log) {
   const Index p = state_.dimension(), i = first + begin;
-  for (Index r = 0; r < count; ++r) {
-    count_row(Y.row(i + r).data(), v[i + r]);
-    record({Outcome::rejected_novelty, -1}, i + r, log);
-  }
   const auto W = W_.block(0, begin, p, count);
+  if (weights_.size() < count) weights_.resize(W_.cols());
+  auto weight = weights_.head(count);
+  const bool frozen_now = frozen();
+  for (Index r = 0; r < count; ++r) {
+    weight[r] = v[i + r] * frame_;
+    if (keeps_recent()) recent_.push(prepared_, row + begin + r, W.col(r), Y.row(i + r).data(), weight[r]);
+    record({frozen() ? Outcome::frozen : Outcome::rejected_novelty, -1}, i + r, log);
+    count_row(Y.row(i + r).data(), v[i + r]);
+  }
   // After as many quiet rows as the change of form costs, it is worth its price.
-  const bool accumulate = !log.exact_apriori && (state_.accumulating() || quiet_rows_ >= 2 * p) &&
+  const bool quiet = state_.accumulating() || frozen_now || quiet_rows_ >= 2 * p;
+  const bool accumulate = quiet && !log.exact_apriori &&
                           state_.can_accumulate(moments_.weight() * k_self_.segment(begin, count).maxCoeff());
   quiet_rows_ += count;
-  if (accumulate) {
-    state_.accumulate_run(W, Y.middleRows(i, count), v.segment(i, count), log.apriori.middleRows(i, count));
-    return;
-  }
+  const auto targets = Y.middleRows(i, count);
+  auto apriori = log.apriori.middleRows(i, count);
+  if (accumulate) return state_.accumulate_run(W, targets, weight, apriori);
   state_.settle();
-  if (count >= kShortRun) {
-    state_.learn_run(W, Y.middleRows(i, count), v.segment(i, count), log.apriori.middleRows(i, count));
-    return;
-  }
+  if (count >= kShortRun) return state_.learn_run(W, targets, weight, apriori);
   for (Index r = 0; r < count; ++r) {
-    const Look look = state_.look_at(W.col(r), k_self_[begin + r], Y.row(i + r).data(), v[i + r]);
-    for (Index o = 0; o < n_outputs(); ++o) log.apriori(i + r, o) = Y(i + r, o) - state_.residual()[o];
+    const Look look = state_.look_at(W.col(r), k_self_[begin + r], targets.row(r).data(), weight[r]);
+    for (Index o = 0; o < n_outputs(); ++o) apriori(r, o) = targets(r, o) - state_.residual()[o];
     state_.normal(look);
   }
 }
@@ -124,8 +144,9 @@ void OnlineLSSVM<State>::follow(const Event& event, const Look& look, Index row,
 // Members of a class template whose other members are instantiated in online_lssvm.cpp.
 using Model = OnlineLSSVM<OrthonormalState>;
 template void Model::learn_block(const Rows&, Index, Index, Index, const Rows&, const ConstVectorRef&, LearnLog&);
+template void Model::learn_alone(const Rows&, Index, Index, Index, Index, const Rows&, const ConstVectorRef&, LearnLog&);
 template void Model::screen(Index, Index);
-template void Model::learn_run(Index, Index, Index, const Rows&, const ConstVectorRef&, LearnLog&);
+template void Model::learn_run(Index, Index, Index, Index, const Rows&, const ConstVectorRef&, LearnLog&);
 template void Model::follow(const Event&, const Look&, Index, Index, Index);
 
 }  // namespace kernsift

@@ -89,11 +89,17 @@ void OrthonormalState::accumulate_run(const ConstMatrixRef& W, const Rows& Y, co
 void OrthonormalState::settle() {
   if (!accumulating_) return;
   accumulating_ = false;
-  const Index p = dimension(), m = size();
+  const Index p = dimension();
   const Eigen::LLT<Matrix> factor(information_.dense());
   const Matrix step = factor.solve(gradient_);
   theta_.topRows(p) += step;
   xi_ += (added_cost_ - step.cwiseProduct(gradient_).colwise().sum().transpose()).cwiseMax(0.0);
+  invert(factor);
+}
+
+// C, log|C^-1| and the diagonal of P^-1 from the Cholesky factor of C^-1.
+void OrthonormalState::invert(const Eigen::LLT<Matrix>& factor) {
+  const Index p = dimension(), m = size();
   const auto R = factor.matrixL();
   log_det_ = 2.0 * factor.matrixLLT().diagonal().array().log().sum();
   Matrix inverse = Matrix::Identity(p, p);
@@ -108,6 +114,42 @@ void OrthonormalState::settle() {
     diagonal_.head(m) = whitened.colwise().squaredNorm().transpose();
     removals_ = 0;
   }
+}
+
+void OrthonormalState::restart() {
+  const Index p = dimension();
+  Matrix information = Matrix::Zero(p, p);
+  information.diagonal().tail(size()).setConstant(alpha_);
+  information_.assign(information);
+  informed_ = true;
+  theta_.topRows(p).setZero();
+  xi_.setZero();
+  gradient_ = Matrix::Zero(p, n_outputs());
+  added_cost_ = Vector::Zero(n_outputs());
+  accumulating_ = true;
+}
+
+// With M = C^-1 and z = M theta (the rows alone), z <- f z and the minimum f y'Vy - theta_new'z_new is
+// f (xi + (theta - theta_new)'M theta).
+void OrthonormalState::fade(double factor) {
+  settle();
+  const Index p = dimension();
+  if (!informed_) {
+    const Eigen::LLT<Matrix> inverse(C_.dense());
+    information_.assign(inverse.solve(Matrix::Identity(p, p)));
+    informed_ = true;
+  }
+  const Matrix old = information_.dense();
+  Matrix faded = factor * old;
+  faded.diagonal().tail(size()).array() += (1.0 - factor) * alpha_;
+  information_.assign(faded);
+  const Eigen::LLT<Matrix> cholesky(faded);
+  const Matrix moment = old * theta_.topRows(p);
+  const Matrix theta = cholesky.solve(factor * moment);
+  xi_ = factor * (xi_ + (theta_.topRows(p) - theta).cwiseProduct(moment).colwise().sum().transpose());
+  xi_ = xi_.cwiseMax(0.0);
+  theta_.topRows(p) = theta;
+  invert(cholesky);
 }
 
 }  // namespace kernsift

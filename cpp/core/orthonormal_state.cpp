@@ -6,7 +6,7 @@
 namespace kernsift {
 
 OrthonormalState::OrthonormalState(double alpha, Index n_outputs, bool bias)
-    : alpha_(alpha), bias_(bias), theta_(0, n_outputs), xi_(Vector::Zero(n_outputs)), rho_(n_outputs) {
+    : alpha_(alpha), bias_(bias), theta_(0, n_outputs), xi_(Vector::Zero(n_outputs)), rho_(n_outputs), tau_(n_outputs) {
   reserve(8);
 }
 
@@ -23,7 +23,7 @@ void OrthonormalState::reserve(Index kernels) {
 }
 
 void OrthonormalState::coordinates(MatrixRef W) const {
-  if (bias_) W.row(0).setOnes();
+  if (dimension() > size()) W.row(0).setOnes();
   span_.coordinates(W.bottomRows(size()));  // w = L^-1 k
 }
 
@@ -186,6 +186,12 @@ Matrix OrthonormalState::beta() const {
   return beta;
 }
 
+void OrthonormalState::predict(const ConstVectorRef& k, VectorRef out) {
+  w_.segment(offset(), size()) = k;
+  coordinates(w_.head(dimension()));
+  for (Index o = 0; o < n_outputs(); ++o) out[o] = at(w_.head(dimension()), o);
+}
+
 Vector OrthonormalState::intercept() const {
   if (!bias_ || bias_pending()) return Vector::Zero(n_outputs());
   return theta_.row(0).transpose();
@@ -226,15 +232,19 @@ void OrthonormalState::save(Arrays& arrays) const {
   arrays.put("tracking", tracking_);
   arrays.put("removals", static_cast<double>(removals_));
   arrays.put("log_det", log_det_);
+  // so that a restored stream goes on to the last bit
+  arrays.put("information", informed_ ? information_.dense() : Matrix(0, 0));
 }
 
 void OrthonormalState::load(const Arrays& arrays, Index kernels, bool seated) {
   const Index p = kernels + (bias_ && seated ? 1 : 0);
-  informed_ = accumulating_ = false;
+  accumulating_ = false;
+  informed_ = arrays.get("information").rows() > 0;
   tracking_ = arrays.number("tracking") != 0;
   reserve(std::max<Index>(8, kernels));
   span_.assign(arrays.get("factor", kernels, kernels));
   C_.assign(arrays.get("inverse", p, p));
+  if (informed_) information_.assign(arrays.get("information", p, p));
   theta_.topRows(p) = arrays.get("theta", p, n_outputs());
   xi_ = arrays.get("cost", n_outputs(), 1);
   if (tracking_) diagonal_.head(kernels) = arrays.get("diagonal", kernels, 1);

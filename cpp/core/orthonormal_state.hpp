@@ -8,6 +8,8 @@
 // eigenvalues in (0, 1/alpha]; xi >= 0; d, while tracked, is the diagonal of P^-1.
 #pragma once
 
+#include <Eigen/Cholesky>
+
 #include "core/arrays.hpp"
 #include "core/look.hpp"
 #include "core/span.hpp"
@@ -39,6 +41,7 @@ class OrthonormalState {
   // The same from the coordinates of the row.
   Look look_at(const ConstVectorRef& w, double k_self, const double* y, double v);
   const Vector& residual() const { return rho_; }
+  auto coordinates_of_row() const { return w_.head(dimension()); }
   void normal(const Look& row);
   void grow(const Look& row);
 
@@ -56,8 +59,16 @@ class OrthonormalState {
   // (scale: bound on the eigenvalues of Z'VZ).
   bool can_accumulate(double scale) const;
   bool accumulating() const { return accumulating_; }
+  // Prediction at coordinates w by the model as it was settled last.
+  double at(const ConstVectorRef& w, Index output) const { return w.dot(theta_.col(output).head(w.size())); }
   // Back to the covariance form: everything else here needs it.
   void settle();
+
+  // No rows on the same basis: a second pass begins. The first rows must then come in a run to accumulate.
+  void restart();
+  // All rows so far count `factor` times what they did, the ridge as much as ever: with D = diag(0, I),
+  // C^-1 <- factor C^-1 + (1 - factor) alpha D. O(m^3).
+  void fade(double factor);
 
   // --- at the cap ---
   // Keeps the diagonal of P^-1 current from now on (the pruning scores need it).
@@ -65,12 +76,21 @@ class OrthonormalState {
   // Scores of all kernels as they would be after growing by the row of the last `look`: nothing is changed.
   // False if the numbers do not allow an answer.
   bool scores_after_growth(const Look& row, VectorRef scores);
+  // Growing by a kernel exact on several rows, the current one among them and already learned (`normal`). Z, Y, v:
+  // their coordinates (dimension() x n), targets (n x outputs) and weights; s: their coordinates along the new
+  // direction; w, delta: those of the newcomer. `look_exact` answers the usefulness and must come first.
+  double look_exact(const ConstMatrixRef& Z, const ConstMatrixRef& Y, const ConstVectorRef& v,
+                    const ConstVectorRef& s);
+  bool scores_after_exact_growth(const ConstVectorRef& w, double delta, VectorRef scores);
+  void grow_exact(const ConstVectorRef& w, double delta, const ConstVectorRef& s, const ConstVectorRef& v);
+
   void remove(Index i);
   // The change of basis of the last `remove`; the coordinate it leaves last is gone.
   const Rotations& rotations() const { return rotations_; }
 
   // --- read ---
   Matrix beta() const;           // m x outputs
+  void predict(const ConstVectorRef& k, VectorRef out);  // f(x) = w'theta from k = k_m(x)
   Vector intercept() const;      // outputs
   const Vector& cost() const { return xi_; }
   double log_det() const { return log_det_; }  // log |Z'VZ + alpha diag(0, I)|
@@ -89,6 +109,8 @@ class OrthonormalState {
   void whitened_unit(Index i);
   Look look_from_workspace(double k_self, const double* y, double v);
   void begin_accumulating();
+  void invert(const Eigen::LLT<Matrix>& factor);
+  void border_in_kernels(const ConstVectorRef& w, double delta);
 
   double alpha_;
   bool bias_;
@@ -110,6 +132,10 @@ class OrthonormalState {
   Vector w_, h_, rho_, g_, a_, column_;
   Matrix beta_;
   Rotations rotations_;
+  // workspace of a growth that is exact on recent rows
+  double schur_ = 0;
+  Vector tau_, weighted_;
+  Matrix errors_;
   // workspace of a run
   Matrix gain_, innovation_, residual_;
 };
