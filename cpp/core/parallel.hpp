@@ -1,0 +1,27 @@
+// Rows shared out to threads. Plain std::thread, made for the call: OpenMP's runtime hangs in a child after fork, and
+// at the sizes that are worth a thread its creation (tens of microseconds) is nothing.
+#pragma once
+
+#include <algorithm>
+#include <thread>
+#include <vector>
+
+#include "core/types.hpp"
+
+namespace kernsift {
+
+// Calls work(first, count) for consecutive parts of [0, n), each a multiple of `grain` rows (but the last), on up to
+// `threads` threads. `work` must not throw, and what it does to a row must not depend on the part.
+template <class Work>
+void share_rows(Index n, Index threads, Index grain, const Work& work) {
+  const Index parts = std::clamp<Index>(n / std::max<Index>(grain, 1), 1, std::max<Index>(threads, 1));
+  if (parts == 1) return work(Index{0}, n);
+  const Index size = round_up((n + parts - 1) / parts, grain);
+  std::vector<std::thread> others;
+  for (Index first = size; first < n; first += size)
+    others.emplace_back([&work, first, count = std::min(size, n - first)] { work(first, count); });
+  work(Index{0}, std::min(size, n));
+  for (std::thread& other : others) other.join();
+}
+
+}  // namespace kernsift
