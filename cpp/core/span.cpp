@@ -11,12 +11,27 @@ void Span::reserve(Index n) {
   storage_.swap(larger);
 }
 
+namespace {
+
+// One column is solved by the matrix-vector routine: the blocked one would pack the whole factor for it.
+template <class Triangle>
+void solve(const Triangle& triangle, MatrixRef columns) {
+  if (columns.cols() == 1) {
+    auto column = columns.col(0);
+    triangle.solveInPlace(column);
+  } else {
+    triangle.solveInPlace(columns);
+  }
+}
+
+}  // namespace
+
 void Span::coordinates(MatrixRef K) const {
-  if (size_ > 0) factor().solveInPlace(K);
+  if (size_ > 0) solve(factor(), K);
 }
 
 void Span::coefficients(MatrixRef W) const {
-  if (size_ > 0) storage_.topLeftCorner(size_, size_).triangularView<Eigen::Lower>().transpose().solveInPlace(W);
+  if (size_ > 0) solve(storage_.topLeftCorner(size_, size_).triangularView<Eigen::Lower>().transpose(), W);
 }
 
 void Span::append(const ConstVectorRef& w, double s) {
