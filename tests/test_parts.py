@@ -35,7 +35,8 @@ class SymmetricInverseMachine(RuleBasedStateMachine):
     @precondition(lambda self: len(self.B) < 12)
     @rule()
     def test_JP_10_border(self):
-        b = self.rng.standard_normal(len(self.B)) * 0.3
+        # b in the range of B by modest coefficients: a random b can make B as ill-conditioned as one likes
+        b = self.B @ (0.3 * self.rng.standard_normal(len(self.B)) / np.sqrt(len(self.B)))
         w = self.part.apply(b)
         corner = b @ w + self.rng.uniform(0.5, 2.0)
         self.part.border(w, corner - b @ w)
@@ -64,9 +65,11 @@ class SymmetricInverseMachine(RuleBasedStateMachine):
             return
         dense = self.part.dense()
         np.testing.assert_array_equal(dense, dense.T)
-        # each step loses at most about the condition of B in units of the last place; both stay below 1e4 here
+        # each of up to 40 steps loses about the condition of B in units of the last place, and an ill-conditioned
+        # moment is not forgotten: 100 x condition^1 for the inverse's entries, once more for the product with B
+        self.worst = max(getattr(self, "worst", 1.0), np.linalg.cond(self.B))
         residual = abs(dense @ self.B - np.eye(len(self.B))).max()
-        assert residual < 1e-9 * max(1.0, np.linalg.cond(self.B) * 1e-2)
+        assert residual < 100 * np.finfo(float).eps * self.worst**2
 
 
 class SpanMachine(RuleBasedStateMachine):
