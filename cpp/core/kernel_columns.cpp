@@ -1,0 +1,108 @@
+#include "core/kernel_columns.hpp"
+
+#include <algorithm>
+
+#include "core/orthogonal_basis.hpp"
+#include "core/parallel.hpp"
+
+namespace kernsift {
+
+namespace {
+// The triangle of kernel blocks is cut into this many tasks, each with its own sums, added in order.
+constexpr Index kMostTasks = 8;
+constexpr Index kParallelValues = 1 << 16;
+}  // namespace
+
+KernelColumns::KernelColumns(std::vector<Kernel> kernels, const Rows& X, const ConstVectorRef& root_weights,
+                             int threads)
+    : kernels_(std::move(kernels)),
+      X_(X.data(), X.rows(), X.cols(), Eigen::OuterStride<>(X.outerStride())),
+      padded_(round_up(X.rows(), OrthogonalBasis::kRows)),
+      threads_(threads),
+      root_weights_(root_weights) {
+  PreparedRows prepared;
+  for (const Kernel& kernel : kernels_) {
+    auto& chunks = chunks_.emplace_back();
+    for (Index first = 0; first < rows(); first += kChunk) {
+      const Index count = std::min(kChunk, rows() - first);
+      kernel.prepare(X_.middleRows(first, count), prepared);
+      Panels& panels = chunks.emplace_back(kernel.n_features());
+      panels.reserve(count);
+      for (Index r = 0; r < count; ++r) panels.append(prepared.coordinates(r), prepared.norm(r));
+    }
+  }
+}
+
+void KernelColumns::columns(const std::vector<Index>& ids, MatrixRef out) const {
+  const Index n = static_cast<Index>(ids.size());
+  for (Index g = 0; g < n_widths(); ++g) {
+    std::vector<Index> mine;  // places in `ids` of this width
+    for (Index i = 0; i < n; ++i)
+      if (ids[i] / rows() == g) mine.push_back(i);
+    if (mine.empty()) continue;
+    const Index count = static_cast<Index>(mine.size());
+    RowMatrix centres(count, X_.cols());
+    for (Index i = 0; i < count; ++i) centres.row(i) = X_.row(ids[mine[i]] % rows());
+    PreparedRows prepared;
+    kernels_[g].prepare(centres, prepared);
+    const auto& chunks = chunks_[g];
+    const Index tasks = static_cast<Index>(chunks.size());
+    parallel_for(tasks, rows() * count < kParallelValues ? 1 : threads_, [&](Index task) {
+      const Panels& panels = chunks[task];
+      const Index first = task * kChunk;
+      Matrix values(panels.padded(), count);
+      kernels_[g].block(panels, prepared, 0, count, values);
+      for (Index i = 0; i < count; ++i)
+        out.col(mine[i]).segment(first, panels.size()) =
+            values.col(i).head(panels.size()).cwiseProduct(root_weights_.segment(first, panels.size()));
+    });
+  }
+  out.bottomRows(padded_ - rows()).setZero();
+}
+
+void KernelColumns::products(Index g, const ConstMatrixRef& Y, MatrixRef products, Vector* norms) const {
+  const Kernel& kernel = kernels_[g];
+  const auto& chunks = chunks_[g];
+  const Index n_chunks = static_cast<Index>(chunks.size()), n = rows(), c = Y.cols();
+  // Pairs (I, J <= I) of chunks, dealt to the tasks in turn.
+  const Index pairs = n_chunks * (n_chunks + 1) / 2, tasks = std::min(pairs, kMostTasks);
+  const Index width = c + (norms != nullptr ? 1 : 0);
+  const Matrix Yw = Y.topRows(n).array().colwise() * root_weights_.array();
+  const Vector v = root_weights_.cwiseAbs2();
+  Matrix parts = Matrix::Zero(n, width * tasks);
+  parallel_for(tasks, n * n < kParallelValues ? 1 : threads_, [&](Index task) {
+    auto sums = parts.middleCols(task * width, width);
+    Matrix values(kChunk, kTile);
+    PreparedRows prepared;
+    Index pair = 0;
+    for (Index I = 0; I < n_chunks; ++I)
+      for (Index J = 0; J <= I; ++J, ++pair) {
+        if (pair % tasks != task) continue;
+        const Index first_i = I * kChunk, rows_i = chunks[I].size(), end = std::min(n, (J + 1) * kChunk);
+        for (Index first = J * kChunk; first < end; first += kTile) {
+          const Index count = std::min(kTile, end - first);
+          kernel.prepare(X_.middleRows(first, count), prepared);
+          kernel.block(chunks[I], prepared, 0, count, values);
+          const auto k = values.topLeftCorner(rows_i, count);
+          // unweighted sums over the rows here; a candidate is a column without its own row's weight
+          if (c == 1) {
+            sums.col(0).segment(first, count).noalias() += k.transpose() * Yw.col(0).segment(first_i, rows_i);
+            if (J < I) sums.col(0).segment(first_i, rows_i).noalias() += k * Yw.col(0).segment(first, count);
+          } else {
+            sums.block(first, 0, count, c).noalias() += k.transpose() * Yw.middleRows(first_i, rows_i);
+            if (J < I) sums.block(first_i, 0, rows_i, c).noalias() += k * Yw.middleRows(first, count);
+          }
+          if (norms == nullptr) continue;
+          const Matrix k2 = k.cwiseAbs2();
+          sums.col(c).segment(first, count).noalias() += k2.transpose() * v.segment(first_i, rows_i);
+          if (J < I) sums.col(c).segment(first_i, rows_i).noalias() += k2 * v.segment(first, count);
+        }
+      }
+  });
+  for (Index task = 0; task < tasks; ++task) {
+    products += parts.middleCols(task * width, c);
+    if (norms != nullptr) *norms += parts.col(task * width + c);
+  }
+}
+
+}  // namespace kernsift
