@@ -46,7 +46,7 @@ py::dict forward_selection(const std::vector<Kernel>& kernels, const Array& X, c
                            const Indices& candidates, const std::string& selection, Index n_candidates,
                            bool reestimate, double alpha, const std::string& stop, Index patience, double tol,
                            Index max_basis, double error_tol, double max_condition, bool fit_intercept,
-                           std::uint64_t seed, int threads) {
+                           std::uint64_t seed, int threads, double cache_bytes) {
   if (kernels.empty()) throw std::invalid_argument("at least one kernel is needed");
   const auto x = rows(X, kernels[0].n_features(), "X");
   const auto y = rows(Y, -1, "Y");
@@ -83,7 +83,7 @@ py::dict forward_selection(const std::vector<Kernel>& kernels, const Array& X, c
   std::unique_ptr<ForwardSelection> search;
   {
     py::gil_scoped_release unlocked;  // numpy buffers held by the caller, and objects of this call
-    columns = std::make_unique<KernelColumns>(kernels, x, root, threads);
+    columns = std::make_unique<KernelColumns>(kernels, x, root, threads, static_cast<std::size_t>(cache_bytes));
     search = std::make_unique<ForwardSelection>(*columns, targets, root, std::move(allowed), settings);
   }
   for (bool more = true; more;) {
@@ -137,18 +137,21 @@ void bind_forward(py::module_& m) {
         py::arg("Y").noconvert(), py::arg("sample_weight").noconvert(), py::arg("candidates").noconvert(),
         py::kw_only(), py::arg("selection"), py::arg("n_candidates"), py::arg("reestimate"), py::arg("alpha"),
         py::arg("stop"), py::arg("patience"), py::arg("tol"), py::arg("max_basis"), py::arg("error_tol"),
-        py::arg("max_condition"), py::arg("fit_intercept"), py::arg("seed"), py::arg("threads"));
+        py::arg("max_condition"), py::arg("fit_intercept"), py::arg("seed"), py::arg("threads"),
+        py::arg("cache_bytes"));
 
   m.def(
-      "ridge_fixed_point",
+      "ridge_minimum",
       [](const Array& h, const Array& f2, double residual, double n_rows, double unpenalised, double start,
-         double floor, int iterations, double tolerance) {
+         double floor, int iterations, double tolerance, bool everywhere) {
         const auto hs = vector(h, -1, "h");
-        return ridge_fixed_point({hs, vector(f2, hs.size(), "f2"), residual, n_rows, unpenalised}, start, floor,
-                                 iterations, tolerance);
+        const RidgeSpectrum s{hs, vector(f2, hs.size(), "f2"), residual, n_rows, unpenalised};
+        return everywhere ? ridge_minimum(s, start, floor, iterations, tolerance)
+                          : ridge_fixed_point(s, start, floor, iterations, tolerance);
       },
       py::arg("h").noconvert(), py::arg("f2").noconvert(), py::arg("residual"), py::arg("rows"),
-      py::arg("unpenalised"), py::arg("start"), py::arg("floor"), py::arg("iterations"), py::arg("tolerance"));
+      py::arg("unpenalised"), py::arg("start"), py::arg("floor"), py::arg("iterations"), py::arg("tolerance"),
+      py::arg("everywhere"));
   m.def(
       "ridge_scores",
       [](const Array& h, const Array& f2, double residual, double n_rows, double unpenalised, double lambda) {
@@ -160,10 +163,11 @@ void bind_forward(py::module_& m) {
       py::arg("unpenalised"), py::arg("alpha"));
 
   py::class_<OrthogonalBasis>(m, "OrthogonalBasis")
-      .def(py::init([](const Array& targets, int threads) {
-             return std::make_unique<OrthogonalBasis>(Matrix(rows(targets, -1, "targets")), threads);
+      .def(py::init([](const Array& targets, int threads, double rank_tol) {
+             return std::make_unique<OrthogonalBasis>(Matrix(rows(targets, -1, "targets")), threads, rank_tol);
            }),
-           py::arg("targets").noconvert(), py::arg("threads") = 1)
+           py::arg("targets").noconvert(), py::arg("threads") = 1,
+           py::arg("rank_tol") = OrthogonalBasis::kRankTol)
       .def("__reduce__",
            [](const OrthogonalBasis&) -> py::object {
              throw py::type_error("an OrthogonalBasis cannot be pickled; it is rebuilt from its columns");
@@ -171,7 +175,7 @@ void bind_forward(py::module_& m) {
       .def("append", [](OrthogonalBasis& b, const Array& k) { return b.append(padded(b, k).col(0)); },
            py::arg("column").noconvert())
       .def("settle", &OrthogonalBasis::settle)
-      .def("__len__", &OrthogonalBasis::size)
+      .def_property_readonly("size", &OrthogonalBasis::size)
       .def_property_readonly("h", [](const OrthogonalBasis& b) { return vector_to_numpy(b.h()); })
       .def_property_readonly("f", [](const OrthogonalBasis& b) { return kernsift::to_numpy(Matrix(b.f())); })
       .def_property_readonly("U", [](const OrthogonalBasis& b) { return kernsift::to_numpy(Matrix(b.U())); })

@@ -15,7 +15,7 @@ constexpr std::size_t kMostTied = 59;
 constexpr double kNothingLeft = 1e-28;
 }  // namespace
 
-ForwardSelection::ForwardSelection(const KernelColumns& columns, const ConstMatrixRef& Y,
+ForwardSelection::ForwardSelection(KernelColumns& columns, const ConstMatrixRef& Y,
                                    const ConstVectorRef& root_weights, std::vector<Index> allowed,
                                    const SelectionSettings& settings)
     : columns_(columns),
@@ -23,12 +23,16 @@ ForwardSelection::ForwardSelection(const KernelColumns& columns, const ConstMatr
       basis_(Matrix(Y.array().colwise() * root_weights.array()), settings.threads),
       inverse_root_weights_(Vector::Zero(basis_.padded_rows())),
       usable_(static_cast<std::size_t>(columns.size()), 0),
+      widths_left_(static_cast<std::size_t>(columns.rows()), 0),
       pool_(std::move(allowed)),
       random_(settings.seed) {
   inverse_root_weights_.head(Y.rows()) = root_weights.cwiseInverse();
   // Weights that sum to more than the rows are repetitions; smaller ones say which rows are noisier.
   n_rows_ = std::max(root_weights.squaredNorm(), static_cast<double>(Y.rows()));
-  for (const Index id : pool_) usable_[id] = 1;
+  for (const Index id : pool_) {
+    usable_[id] = 1;
+    ++widths_left_[id % columns.rows()];
+  }
   error_ = basis_.residual();
   const double scale = basis_.residual_norm2().sum();
   if (settings_.fit_intercept) {
@@ -54,7 +58,11 @@ ForwardSelection::ForwardSelection(const KernelColumns& columns, const ConstMatr
       running_d_.segment(g * columns_.rows(), columns_.rows()) = norms;
     }
     norms_ = running_d_;
-    if (basis_.size() > 0) refresh_running();
+    if (basis_.size() > 0) {
+      const Matrix n = running_n_;  // r has lost the share of the bias already, the columns have not
+      refresh_running();
+      running_n_ = n;
+    }
   }
 }
 
@@ -75,6 +83,7 @@ void ForwardSelection::record(double lambda) {
 void ForwardSelection::drop(Index id, bool dependent) {
   if (!usable_[id]) return;
   usable_[id] = 0;
+  --widths_left_[id % columns_.rows()];
   n_dependent_ += dependent;
   pool_.erase(std::lower_bound(pool_.begin(), pool_.end(), id));
 }
@@ -113,13 +122,13 @@ bool ForwardSelection::step() {
 // Of the usable rows, those with the largest residual; all widths of each.
 std::vector<Index> ForwardSelection::tied_rows() {
   const Index n = columns_.rows(), widths = columns_.n_widths();
-  Vector size2 = Vector::Constant(n, -1.0);
-  for (const Index id : pool_) size2[id % n] = 0.0;
+  // of the row itself, not of its weighted equation: a row of weight two is a row seen twice
+  Vector size2 = error_.col(0).head(n).cwiseAbs2();
+  for (Index o = 1; o < error_.cols(); ++o) size2 += error_.col(o).head(n).cwiseAbs2();
+  size2.array() *= inverse_root_weights_.head(n).array().square();
   double largest = 0;
   for (Index i = 0; i < n; ++i) {
-    if (size2[i] < 0) continue;
-    // of the row itself, not of its weighted equation: a row of weight two is a row seen twice
-    size2[i] = error_.row(i).squaredNorm() * inverse_root_weights_[i] * inverse_root_weights_[i];
+    if (widths_left_[i] == 0) size2[i] = -1.0;
     largest = std::max(largest, size2[i]);
   }
   const double bound = largest * (1.0 - 2.0 * kTie);

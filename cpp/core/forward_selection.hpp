@@ -52,7 +52,7 @@ struct SelectionSettings {
 class ForwardSelection {
  public:
   // Y is rows x c; root_weights are the square roots of positive weights; `allowed` numbers the candidates (ascending).
-  ForwardSelection(const KernelColumns& columns, const ConstMatrixRef& Y, const ConstVectorRef& root_weights,
+  ForwardSelection(KernelColumns& columns, const ConstMatrixRef& Y, const ConstVectorRef& root_weights,
                    std::vector<Index> allowed, const SelectionSettings& settings);
 
   // Adds one column. Answers false when the selection has ended.
@@ -93,7 +93,7 @@ class ForwardSelection {
   void refresh_running();
   void drop(Index id, bool dependent);
 
-  const KernelColumns& columns_;
+  KernelColumns& columns_;
   SelectionSettings settings_;
   OrthogonalBasis basis_;
   Vector inverse_root_weights_;  // padded
@@ -101,6 +101,7 @@ class ForwardSelection {
   double lambda_ = 0;
   Matrix error_;  // y - f of the weighted problem, padded rows x c
   std::vector<unsigned char> usable_;
+  std::vector<Index> widths_left_;  // usable candidates of each row
   std::vector<Index> pool_;        // usable candidates, ascending
   std::vector<Index> chosen_;
   Matrix running_n_;  // k_i'r, candidates x c

@@ -50,4 +50,19 @@ double ridge_fixed_point(const RidgeSpectrum& spectrum, double lambda, double fl
   return lambda;
 }
 
+double ridge_minimum(const RidgeSpectrum& spectrum, double lambda, double floor, int iterations, double tolerance) {
+  lambda = ridge_fixed_point(spectrum, lambda, floor, iterations, tolerance);
+  if (spectrum.h.size() == 0) return lambda;
+  const double largest = spectrum.h.maxCoeff();
+  constexpr double kLowest = 1e-10, kHighest = 1e4, kRatio = 3.0;  // the score has no structure finer than a factor
+  double best = lambda, lowest = spectrum.gcv(lambda);
+  for (double t = std::max(floor, kLowest); t < kHighest; t *= kRatio) {
+    const double score = spectrum.gcv(t * largest);
+    if (!(score < lowest * (1.0 - 1e-9))) continue;
+    lowest = score;
+    best = t * largest;
+  }
+  return best == lambda ? lambda : ridge_fixed_point(spectrum, best, floor, iterations, tolerance);
+}
+
 }  // namespace kernsift

@@ -37,4 +37,9 @@ constexpr double kRidgeCeiling = 1e8;
 double ridge_fixed_point(const RidgeSpectrum& spectrum, double lambda, double floor = kRidgeFloor,
                          int iterations = 50, double tolerance = 1e-6);
 
+// The lowest minimum of the score within the same bounds: the fixed point from `lambda`, or a lower one found from a
+// coarse scan of the whole range. The score can have two minima, and (30) stays in the basin it starts in.
+double ridge_minimum(const RidgeSpectrum& spectrum, double lambda, double floor = kRidgeFloor, int iterations = 50,
+                     double tolerance = 1e-6);
+
 }  // namespace kernsift

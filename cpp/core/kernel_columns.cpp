@@ -14,12 +14,13 @@ constexpr Index kParallelValues = 1 << 16;
 }  // namespace
 
 KernelColumns::KernelColumns(std::vector<Kernel> kernels, const Rows& X, const ConstVectorRef& root_weights,
-                             int threads)
+                             int threads, std::size_t cache_bytes)
     : kernels_(std::move(kernels)),
       X_(X.data(), X.rows(), X.cols(), Eigen::OuterStride<>(X.outerStride())),
       padded_(round_up(X.rows(), OrthogonalBasis::kRows)),
       threads_(threads),
-      root_weights_(root_weights) {
+      root_weights_(root_weights),
+      room_(static_cast<Index>(cache_bytes / (sizeof(double) * kChunk * kChunk))) {
   PreparedRows prepared;
   for (const Kernel& kernel : kernels_) {
     auto& chunks = chunks_.emplace_back();
@@ -60,7 +61,7 @@ void KernelColumns::columns(const std::vector<Index>& ids, MatrixRef out) const 
   out.bottomRows(padded_ - rows()).setZero();
 }
 
-void KernelColumns::products(Index g, const ConstMatrixRef& Y, MatrixRef products, Vector* norms) const {
+void KernelColumns::products(Index g, const ConstMatrixRef& Y, MatrixRef products, Vector* norms) {
   const Kernel& kernel = kernels_[g];
   const auto& chunks = chunks_[g];
   const Index n_chunks = static_cast<Index>(chunks.size()), n = rows(), c = Y.cols();
@@ -70,6 +71,7 @@ void KernelColumns::products(Index g, const ConstMatrixRef& Y, MatrixRef product
   const Matrix Yw = Y.topRows(n).array().colwise() * root_weights_.array();
   const Vector v = root_weights_.cwiseAbs2();
   Matrix parts = Matrix::Zero(n, width * tasks);
+  if (kept_.empty()) kept_.resize(static_cast<std::size_t>(std::min(room_, pairs * n_widths())));
   parallel_for(tasks, n * n < kParallelValues ? 1 : threads_, [&](Index task) {
     auto sums = parts.middleCols(task * width, width);
     Matrix values(kChunk, kTile);
@@ -78,12 +80,20 @@ void KernelColumns::products(Index g, const ConstMatrixRef& Y, MatrixRef product
     for (Index I = 0; I < n_chunks; ++I)
       for (Index J = 0; J <= I; ++J, ++pair) {
         if (pair % tasks != task) continue;
-        const Index first_i = I * kChunk, rows_i = chunks[I].size(), end = std::min(n, (J + 1) * kChunk);
-        for (Index first = J * kChunk; first < end; first += kTile) {
+        const Index first_i = I * kChunk, rows_i = chunks[I].size(), start = J * kChunk,
+                    end = std::min(n, start + kChunk), slot = g * pairs + pair;
+        Matrix* const kept = slot < static_cast<Index>(kept_.size()) ? &kept_[slot] : nullptr;
+        const bool known = kept != nullptr && kept->size() > 0;
+        if (kept != nullptr && !known) kept->resize(chunks[I].padded(), end - start);
+        for (Index first = start; first < end; first += kTile) {
           const Index count = std::min(kTile, end - first);
-          kernel.prepare(X_.middleRows(first, count), prepared);
-          kernel.block(chunks[I], prepared, 0, count, values);
-          const auto k = values.topLeftCorner(rows_i, count);
+          MatrixRef tile = kept != nullptr ? MatrixRef(kept->middleCols(first - start, count))
+                                           : MatrixRef(values.topLeftCorner(chunks[I].padded(), count));
+          if (!known) {
+            kernel.prepare(X_.middleRows(first, count), prepared);
+            kernel.block(chunks[I], prepared, 0, count, tile);
+          }
+          const auto k = tile.topRows(rows_i);
           // unweighted sums over the rows here; a candidate is a column without its own row's weight
           if (c == 1) {
             sums.col(0).segment(first, count).noalias() += k.transpose() * Yw.col(0).segment(first_i, rows_i);

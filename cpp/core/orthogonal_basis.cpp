@@ -4,6 +4,10 @@
 #include <cstdlib>
 #include <new>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 #include "core/column_products.hpp"
 #include "core/parallel.hpp"
 
@@ -17,6 +21,20 @@ constexpr Index kMostTasks = 32;
 // Below this many values of Q a read is over before a thread has started.
 constexpr Index kParallelValues = 1 << 20;
 
+// Memory for a panel. Large ones ask for large pages: with small ones a read of Q spends a fifth of its time on page
+// tables.
+double* allocate(std::size_t bytes) {
+  constexpr std::size_t kLargePage = std::size_t{1} << 21;
+  const bool large = bytes >= 2 * kLargePage;
+  const std::size_t alignment = large ? kLargePage : 64;
+  void* p = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  if (p == nullptr) throw std::bad_alloc();
+#if defined(__linux__)
+  if (large) (void)madvise(p, bytes, MADV_HUGEPAGE);  // advice: whether it is taken changes nothing but time
+#endif
+  return static_cast<double*>(p);
+}
+
 // Block `b` of a vector of padded length.
 template <class V>
 auto block(V&& v, Index b) {
@@ -27,8 +45,11 @@ auto block(V&& v, Index b) {
 
 void OrthogonalBasis::Free::operator()(double* p) const { std::free(p); }
 
-OrthogonalBasis::OrthogonalBasis(const ConstMatrixRef& targets, int threads)
-    : rows_(targets.rows()), n_blocks_(round_up(targets.rows(), kRows) / kRows), threads_(threads) {
+OrthogonalBasis::OrthogonalBasis(const ConstMatrixRef& targets, int threads, double rank_tol)
+    : rows_(targets.rows()),
+      n_blocks_(round_up(targets.rows(), kRows) / kRows),
+      threads_(threads),
+      rank_tol_(rank_tol) {
   residual_ = Matrix::Zero(padded_rows(), targets.cols());
   residual_.topRows(rows_) = targets;
   residual_norm2_ = residual_.colwise().squaredNorm();
@@ -50,9 +71,7 @@ void OrthogonalBasis::over_blocks(Index values, Work&& work) const {
 void OrthogonalBasis::reserve_column() {
   if (size_ / kColumns == static_cast<Index>(panels_.size())) {
     const std::size_t bytes = static_cast<std::size_t>(padded_rows() * kColumns) * sizeof(double);
-    auto* panel = static_cast<double*>(std::aligned_alloc(64, bytes));
-    if (panel == nullptr) throw std::bad_alloc();
-    panels_.emplace_back(panel);
+    panels_.emplace_back(allocate(bytes));
   }
   if (U_.cols() <= size_) {
     const Index n = grown_capacity(U_.cols(), size_ + 1);
@@ -70,7 +89,6 @@ void OrthogonalBasis::project(const ConstMatrixRef& K, Projection& out) {
   Matrix parts = Matrix::Zero(stride + tail, tasks);
   over_blocks(m * rows_, [&](Index task, Index first, Index end) {
     double* part = parts.col(task).data();
-    Eigen::Map<Matrix> s(part, m, r);
     for (Index b = first; b < end; ++b) {
       const double* x[2] = {K.data() + b * kRows, correcting ? at(last, b) : nullptr};
       for (Index j = 0; j < m; j += kColumns) {
@@ -81,8 +99,7 @@ void OrthogonalBasis::project(const ConstMatrixRef& K, Projection& out) {
         } else if (r == 1) {
           column_products::dots<1>(q, count, kRows, x, part + j, m);
         } else {
-          s.middleRows(j, count).noalias() +=
-              Eigen::Map<const Matrix>(q, kRows, count).transpose() * K.middleRows(b * kRows, kRows);
+          column_products::dots(q, count, kRows, x[0], K.outerStride(), r, part + j, m);
           if (correcting) column_products::dots<1>(q, count, kRows, x + 1, part + m * r + j, m);
         }
       }
@@ -162,7 +179,7 @@ bool OrthogonalBasis::append(const ConstVectorRef& k, const Projection& p, Index
   const Vector total = parts.rowwise().sum();
   pending_ = corrected_ = false;
   residual_norm2_ = total.tail(c);
-  if (!(total[0] > kRankTol * p.norm2[i])) return false;
+  if (!(total[0] > rank_tol_ * p.norm2[i])) return false;
   h_[m] = total[0];
   f_.row(m) = total.segment(1, c).transpose();
   U_.col(m).setZero();

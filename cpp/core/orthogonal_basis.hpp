@@ -35,7 +35,7 @@ class OrthogonalBasis {
   static constexpr double kRankTol = 1e-10;
 
   // `targets` is rows x c.
-  OrthogonalBasis(const ConstMatrixRef& targets, int threads);
+  OrthogonalBasis(const ConstMatrixRef& targets, int threads, double rank_tol = kRankTol);
 
   Index rows() const { return rows_; }
   Index padded_rows() const { return n_blocks_ * kRows; }
@@ -92,6 +92,7 @@ class OrthogonalBasis {
   std::vector<std::unique_ptr<double, Free>> panels_;
   Index rows_, n_blocks_, size_ = 0;
   int threads_;
+  double rank_tol_;
   Vector h_;
   Matrix f_, U_, residual_;
   Vector residual_norm2_;
