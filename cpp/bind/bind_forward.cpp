@@ -22,14 +22,22 @@ Criterion criterion(const std::string& name) {
 
 const char* ending_name(Ending ending) {
   switch (ending) {
-    case Ending::running: return "running";
-    case Ending::max_basis: return "max_basis";
-    case Ending::gcv: return "gcv";
-    case Ending::alpha: return "alpha";
-    case Ending::error: return "error";
-    case Ending::condition: return "condition";
-    case Ending::exhausted: return "exhausted";
-    case Ending::no_freedom: return "no_freedom";
+    case Ending::running:
+      return "running";
+    case Ending::max_basis:
+      return "max_basis";
+    case Ending::gcv:
+      return "gcv";
+    case Ending::alpha:
+      return "alpha";
+    case Ending::error:
+      return "error";
+    case Ending::condition:
+      return "condition";
+    case Ending::exhausted:
+      return "exhausted";
+    case Ending::no_freedom:
+      return "no_freedom";
   }
   return "";
 }
@@ -43,10 +51,10 @@ Array to_numpy(const std::vector<double>& values) {
 using Indices = py::array_t<std::int64_t, py::array::c_style>;
 
 py::dict forward_selection(const std::vector<Kernel>& kernels, const Array& X, const Array& Y, const Array& weights,
-                           const Indices& candidates, const std::string& selection, Index n_candidates,
-                           bool reestimate, double alpha, const std::string& stop, Index patience, double tol,
-                           Index max_basis, double error_tol, double max_condition, bool fit_intercept,
-                           std::uint64_t seed, int threads, double cache_bytes) {
+                           const Indices& candidates, const std::string& selection, Index n_candidates, bool reestimate,
+                           double alpha, const std::string& stop, Index patience, double tol, Index max_basis,
+                           double error_tol, double max_condition, bool fit_intercept, std::uint64_t seed, int threads,
+                           double cache_bytes) {
   if (kernels.empty()) throw std::invalid_argument("at least one kernel is needed");
   const auto x = rows(X, kernels[0].n_features(), "X");
   const auto y = rows(Y, -1, "Y");
@@ -133,12 +141,11 @@ Matrix padded(const OrthogonalBasis& basis, const Array& k) {
 }  // namespace
 
 void bind_forward(py::module_& m) {
-  m.def("forward_selection", &forward_selection, py::arg("kernels"), py::arg("X").noconvert(),
-        py::arg("Y").noconvert(), py::arg("sample_weight").noconvert(), py::arg("candidates").noconvert(),
-        py::kw_only(), py::arg("selection"), py::arg("n_candidates"), py::arg("reestimate"), py::arg("alpha"),
-        py::arg("stop"), py::arg("patience"), py::arg("tol"), py::arg("max_basis"), py::arg("error_tol"),
-        py::arg("max_condition"), py::arg("fit_intercept"), py::arg("seed"), py::arg("threads"),
-        py::arg("cache_bytes"));
+  m.def("forward_selection", &forward_selection, py::arg("kernels"), py::arg("X").noconvert(), py::arg("Y").noconvert(),
+        py::arg("sample_weight").noconvert(), py::arg("candidates").noconvert(), py::kw_only(), py::arg("selection"),
+        py::arg("n_candidates"), py::arg("reestimate"), py::arg("alpha"), py::arg("stop"), py::arg("patience"),
+        py::arg("tol"), py::arg("max_basis"), py::arg("error_tol"), py::arg("max_condition"), py::arg("fit_intercept"),
+        py::arg("seed"), py::arg("threads"), py::arg("cache_bytes"));
 
   m.def(
       "ridge_minimum",
@@ -149,9 +156,8 @@ void bind_forward(py::module_& m) {
         return everywhere ? ridge_minimum(s, start, floor, iterations, tolerance)
                           : ridge_fixed_point(s, start, floor, iterations, tolerance);
       },
-      py::arg("h").noconvert(), py::arg("f2").noconvert(), py::arg("residual"), py::arg("rows"),
-      py::arg("unpenalised"), py::arg("start"), py::arg("floor"), py::arg("iterations"), py::arg("tolerance"),
-      py::arg("everywhere"));
+      py::arg("h").noconvert(), py::arg("f2").noconvert(), py::arg("residual"), py::arg("rows"), py::arg("unpenalised"),
+      py::arg("start"), py::arg("floor"), py::arg("iterations"), py::arg("tolerance"), py::arg("everywhere"));
   m.def(
       "ridge_scores",
       [](const Array& h, const Array& f2, double residual, double n_rows, double unpenalised, double lambda) {
@@ -159,30 +165,29 @@ void bind_forward(py::module_& m) {
         const RidgeSpectrum s{hs, vector(f2, hs.size(), "f2"), residual, n_rows, unpenalised};
         return py::make_tuple(s.gcv(lambda), s.rss(lambda), s.trace(lambda), s.cost(lambda), s.reestimate(lambda));
       },
-      py::arg("h").noconvert(), py::arg("f2").noconvert(), py::arg("residual"), py::arg("rows"),
-      py::arg("unpenalised"), py::arg("alpha"));
+      py::arg("h").noconvert(), py::arg("f2").noconvert(), py::arg("residual"), py::arg("rows"), py::arg("unpenalised"),
+      py::arg("alpha"));
 
   py::class_<OrthogonalBasis>(m, "OrthogonalBasis")
       .def(py::init([](const Array& targets, int threads, double rank_tol) {
              return std::make_unique<OrthogonalBasis>(Matrix(rows(targets, -1, "targets")), threads, rank_tol);
            }),
-           py::arg("targets").noconvert(), py::arg("threads") = 1,
-           py::arg("rank_tol") = OrthogonalBasis::kRankTol)
+           py::arg("targets").noconvert(), py::arg("threads") = 1, py::arg("rank_tol") = OrthogonalBasis::kRankTol)
       .def("__reduce__",
            [](const OrthogonalBasis&) -> py::object {
              throw py::type_error("an OrthogonalBasis cannot be pickled; it is rebuilt from its columns");
            })
-      .def("append", [](OrthogonalBasis& b, const Array& k) { return b.append(padded(b, k).col(0)); },
-           py::arg("column").noconvert())
+      .def(
+          "append", [](OrthogonalBasis& b, const Array& k) { return b.append(padded(b, k).col(0)); },
+          py::arg("column").noconvert())
       .def("settle", &OrthogonalBasis::settle)
       .def_property_readonly("size", &OrthogonalBasis::size)
       .def_property_readonly("h", [](const OrthogonalBasis& b) { return vector_to_numpy(b.h()); })
       .def_property_readonly("f", [](const OrthogonalBasis& b) { return kernsift::to_numpy(Matrix(b.f())); })
       .def_property_readonly("U", [](const OrthogonalBasis& b) { return kernsift::to_numpy(Matrix(b.U())); })
-      .def_property_readonly("residual",
-                             [](const OrthogonalBasis& b) {
-                               return kernsift::to_numpy(Matrix(b.residual().topRows(b.rows())));
-                             })
+      .def_property_readonly(
+          "residual",
+          [](const OrthogonalBasis& b) { return kernsift::to_numpy(Matrix(b.residual().topRows(b.rows()))); })
       .def_property_readonly("Q",
                              [](const OrthogonalBasis& b) {
                                Matrix Q(b.padded_rows(), b.size());

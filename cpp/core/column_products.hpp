@@ -51,10 +51,10 @@ inline void dots(const double* q, Index columns, Index rows, const double* const
   for (; j < columns; ++j) dot_tile<1, V>(q + j * rows, rows, x, out + j, stride);
 }
 
-// The same for any number of vectors, `distance` apart: twelve sums at a time and no packing, so that arithmetic and not
-// loading is what takes the time.
-inline void dots(const double* q, Index columns, Index rows, const double* x, Index distance, Index vectors, double* out,
-                 Index stride) {
+// The same for any number of vectors, `distance` apart: twelve sums at a time and no packing, so that arithmetic and
+// not loading is what takes the time.
+inline void dots(const double* q, Index columns, Index rows, const double* x, Index distance, Index vectors,
+                 double* out, Index stride) {
   for (Index v = 0; v < vectors; v += 3) {
     const int count = static_cast<int>(std::min<Index>(3, vectors - v));
     const double* xs[3] = {x + v * distance, x + (v + (count > 1)) * distance, x + (v + 2 * (count > 2)) * distance};
@@ -63,9 +63,14 @@ inline void dots(const double* q, Index columns, Index rows, const double* x, In
     for (; j + 4 <= columns; j += 4) {
       const double* qj = q + j * rows;
       switch (count) {
-        case 3: dot_tile<4, 3, false>(qj, rows, xs, o + j, stride); break;
-        case 2: dot_tile<4, 2, false>(qj, rows, xs, o + j, stride); break;
-        default: dot_tile<4, 1, false>(qj, rows, xs, o + j, stride);
+        case 3:
+          dot_tile<4, 3, false>(qj, rows, xs, o + j, stride);
+          break;
+        case 2:
+          dot_tile<4, 2, false>(qj, rows, xs, o + j, stride);
+          break;
+        default:
+          dot_tile<4, 1, false>(qj, rows, xs, o + j, stride);
       }
     }
     for (; j < columns; ++j)
@@ -96,10 +101,17 @@ inline void sum_group(const double* q, Index rows, const double* coef, Index vec
   Index v = 0;
   for (; v + 4 <= vectors; v += 4) sum_tile<C, 4>(q, rows, coef + v, vectors, y + v * rows);
   switch (vectors - v) {
-    case 3: sum_tile<C, 3>(q, rows, coef + v, vectors, y + v * rows); break;
-    case 2: sum_tile<C, 2>(q, rows, coef + v, vectors, y + v * rows); break;
-    case 1: sum_tile<C, 1>(q, rows, coef + v, vectors, y + v * rows); break;
-    default: break;
+    case 3:
+      sum_tile<C, 3>(q, rows, coef + v, vectors, y + v * rows);
+      break;
+    case 2:
+      sum_tile<C, 2>(q, rows, coef + v, vectors, y + v * rows);
+      break;
+    case 1:
+      sum_tile<C, 1>(q, rows, coef + v, vectors, y + v * rows);
+      break;
+    default:
+      break;
   }
 }
 

@@ -15,9 +15,8 @@ constexpr std::size_t kMostTied = 59;
 constexpr double kNothingLeft = 1e-28;
 }  // namespace
 
-ForwardSelection::ForwardSelection(KernelColumns& columns, const ConstMatrixRef& Y,
-                                   const ConstVectorRef& root_weights, std::vector<Index> allowed,
-                                   const SelectionSettings& settings)
+ForwardSelection::ForwardSelection(KernelColumns& columns, const ConstMatrixRef& Y, const ConstVectorRef& root_weights,
+                                   std::vector<Index> allowed, const SelectionSettings& settings)
     : columns_(columns),
       settings_(settings),
       basis_(Matrix(Y.array().colwise() * root_weights.array()), settings.threads),
@@ -299,7 +298,7 @@ ForwardSelection::Model ForwardSelection::model() {
   const Matrix factor = basis_.U().topLeftCorner(m, m);
   const auto U = factor.triangularView<Eigen::UnitUpper>();
   Matrix weights = f.array().colwise() / (ridge + h).array();  // [OROLS 25]
-  U.solveInPlace(weights);                                      // [OROLS 26]
+  U.solveInPlace(weights);                                     // [OROLS 26]
   Model out;
   out.coef = weights.bottomRows(best_);
   out.intercept = b == 1 ? Vector(weights.row(0).transpose()) : Vector(Vector::Zero(c));
@@ -310,9 +309,8 @@ ForwardSelection::Model ForwardSelection::model() {
   // the residual of the columns kept, from that of all columns
   const Index dropped = basis_.size() - m;
   for (Index o = 0; o < c; ++o) {
-    const double residual =
-        basis_.residual_norm2()[o] +
-        (basis_.f().col(o).tail(dropped).array().square() / basis_.h().tail(dropped).array()).sum();
+    const double residual = basis_.residual_norm2()[o] +
+                            (basis_.f().col(o).tail(dropped).array().square() / basis_.h().tail(dropped).array()).sum();
     const Vector f2 = f.col(o).cwiseAbs2();
     const RidgeSpectrum s = spectrum(m, f2, residual);
     out.rss[o] = s.rss(lambda);

@@ -1,8 +1,10 @@
-// Forward selection of kernels with a ridge re-estimated on the way: OROLS (002), OLS with GCV, OLS-59 (000, section 4).
+// Forward selection of kernels with a ridge re-estimated on the way: OROLS (002), OLS with GCV, OLS-59 (000, section
+// 4).
 //
 // The problem, V the row weights, y one or several outputs, over the candidates chosen so far:
 //
-//   min  sum_i v_i |y_i - b - sum_j alpha_j k_j(x_i)|^2 + lambda |alpha~|^2,      V^1/2 [1 K_m] = Q U,  alpha~ = U alpha
+//   min  sum_i v_i |y_i - b - sum_j alpha_j k_j(x_i)|^2 + lambda |alpha~|^2,      V^1/2 [1 K_m] = Q U,  alpha~ = U
+//   alpha
 //
 // The bias is the first column and carries no penalty. Several outputs share the columns and lambda; sums over them.
 //
@@ -102,7 +104,7 @@ class ForwardSelection {
   Matrix error_;  // y - f of the weighted problem, padded rows x c
   std::vector<unsigned char> usable_;
   std::vector<Index> widths_left_;  // usable candidates of each row
-  std::vector<Index> pool_;        // usable candidates, ascending
+  std::vector<Index> pool_;         // usable candidates, ascending
   std::vector<Index> chosen_;
   Matrix running_n_;  // k_i'r, candidates x c
   Vector running_d_;  // |k_i - Q Q^+ k_i|^2

@@ -28,13 +28,12 @@ double RidgeSpectrum::cost(double lambda) const {
 
 double RidgeSpectrum::reestimate(double lambda) const {
   const auto inverse = (h.array() + lambda).inverse();
-  const double dtrace = (h.array() * inverse.square()).sum();                // [OROLS 31]
-  const double bend = (f2.array() * inverse.cube()).sum();                   // [OROLS 29] over lambda
-  return dtrace * rss(lambda) / (trace(lambda) * bend);                      // [OROLS 30]
+  const double dtrace = (h.array() * inverse.square()).sum();  // [OROLS 31]
+  const double bend = (f2.array() * inverse.cube()).sum();     // [OROLS 29] over lambda
+  return dtrace * rss(lambda) / (trace(lambda) * bend);        // [OROLS 30]
 }
 
-double ridge_fixed_point(const RidgeSpectrum& spectrum, double lambda, double floor, int iterations,
-                         double tolerance) {
+double ridge_fixed_point(const RidgeSpectrum& spectrum, double lambda, double floor, int iterations, double tolerance) {
   if (spectrum.h.size() == 0) return lambda;
   const double largest = spectrum.h.maxCoeff();
   const double low = floor * largest, high = kRidgeCeiling * largest;

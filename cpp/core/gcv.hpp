@@ -9,11 +9,11 @@
 namespace kernsift {
 
 struct RidgeSpectrum {
-  ConstVectorRef h;   // q_j'q_j > 0 of the penalised columns
-  ConstVectorRef f2;  // sum over the outputs of (q_j'y)^2
-  double residual;    // |y - Q Q^+ y|^2 over the outputs: what no ridge can explain
-  double rows;        // M
-  double unpenalised; // columns without a penalty
+  ConstVectorRef h;    // q_j'q_j > 0 of the penalised columns
+  ConstVectorRef f2;   // sum over the outputs of (q_j'y)^2
+  double residual;     // |y - Q Q^+ y|^2 over the outputs: what no ridge can explain
+  double rows;         // M
+  double unpenalised;  // columns without a penalty
 
   // |y - Q (Q'Q + lambda I)^-1 Q'y|^2, as a sum of non-negative terms: nothing cancels when the fit is close.
   double rss(double lambda) const;
@@ -34,8 +34,8 @@ constexpr double kRidgeFloor = 1e-6;
 constexpr double kRidgeCeiling = 1e8;
 
 // The fixed point of [OROLS 30] from `lambda`, kept within [floor, ceiling] times max h. `lambda` = 0 is a valid start.
-double ridge_fixed_point(const RidgeSpectrum& spectrum, double lambda, double floor = kRidgeFloor,
-                         int iterations = 50, double tolerance = 1e-6);
+double ridge_fixed_point(const RidgeSpectrum& spectrum, double lambda, double floor = kRidgeFloor, int iterations = 50,
+                         double tolerance = 1e-6);
 
 // The lowest minimum of the score within the same bounds: the fixed point from `lambda`, or a lower one found from a
 // coarse scan of the whole range. The score can have two minima, and (30) stays in the basin it starts in.

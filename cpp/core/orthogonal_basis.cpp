@@ -63,9 +63,8 @@ int OrthogonalBasis::threads_for(Index values) const { return values < kParallel
 template <class Work>
 void OrthogonalBasis::over_blocks(Index values, Work&& work) const {
   const Index tasks = n_tasks();
-  parallel_for(tasks, threads_for(values), [&](Index task) {
-    work(task, task * n_blocks_ / tasks, (task + 1) * n_blocks_ / tasks);
-  });
+  parallel_for(tasks, threads_for(values),
+               [&](Index task) { work(task, task * n_blocks_ / tasks, (task + 1) * n_blocks_ / tasks); });
 }
 
 void OrthogonalBasis::reserve_column() {

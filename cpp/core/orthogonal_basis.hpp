@@ -45,10 +45,11 @@ class OrthogonalBasis {
 
   // Candidate columns and what one read of Q tells about them.
   struct Projection {
-    Matrix s;         // Q'K, m x r
-    Vector norm2;     // k'k
-    Vector distance2; // squared distance to the span, by subtraction: relative error up to rounding * norm2 / distance2
-    Matrix f;         // q'Y of what each column would become, r x c
+    Matrix s;      // Q'K, m x r
+    Vector norm2;  // k'k
+    Vector
+        distance2;  // squared distance to the span, by subtraction: relative error up to rounding * norm2 / distance2
+    Matrix f;       // q'Y of what each column would become, r x c
   };
   // K is padded_rows() x r with zeros below rows().
   void project(const ConstMatrixRef& K, Projection& out);
