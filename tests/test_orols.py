@@ -621,6 +621,18 @@ def test_a_wrong_parameter_is_named_and_the_model_stays(rng, settings, message):
     assert pickle.dumps({k: v for k, v in vars(model).items() if k.endswith("_")}) == before
 
 
+@pytest.mark.parametrize("scale", [1e-40, 1e40])
+def test_kernel_values_out_of_range_are_named(rng, scale):
+    X, Y = problem(rng)
+    with pytest.raises(ValueError, match="rescale X"):
+        OROLSRegressor(kernel="linear").fit(X * scale, Y)
+    plain = OROLSRegressor(kernel="linear", stop=None).fit(X, Y)
+    assert plain.n_basis_ == 2
+    for y_scale in (1e-140, 1.0, 1e150):
+        small = OROLSRegressor(kernel="linear", stop=None).fit(X * scale**0.8, Y * y_scale)
+        np.testing.assert_allclose(small.predict(X * scale**0.8) / y_scale, plain.predict(X), atol=1e-12)
+
+
 def test_one_class_and_no_model():
     with pytest.raises(ValueError, match="1 class"):
         OROLSClassifier().fit([[0.0], [1.0]], ["a", "a"])

@@ -52,7 +52,7 @@ ForwardSelection::ForwardSelection(KernelColumns& columns, const ConstMatrixRef&
     for (Index g = 0; g < columns_.n_widths(); ++g) {
       Vector norms = Vector::Zero(columns_.rows());
       Matrix n = Matrix::Zero(columns_.rows(), basis_.n_targets());
-      columns_.products(g, basis_.residual(), n, &norms);
+      multiply(g, basis_.residual(), n, &norms);
       running_n_.middleRows(g * columns_.rows(), columns_.rows()) = n;
       running_d_.segment(g * columns_.rows(), columns_.rows()) = norms;
     }
@@ -142,6 +142,17 @@ std::vector<Index> ForwardSelection::tied_rows() {
   return ids;
 }
 
+// K'Y for the candidates of width g; with few of them, for those alone.
+void ForwardSelection::multiply(Index g, const ConstMatrixRef& Y, MatrixRef products, Vector* norms) {
+  const Index n = columns_.rows();
+  const auto first = std::lower_bound(pool_.begin(), pool_.end(), g * n);
+  const auto end = std::lower_bound(first, pool_.end(), (g + 1) * n);
+  if (2 * (end - first) > n) return columns_.products(g, Y, products, norms);
+  std::vector<Index> rows(first, end);
+  for (Index& row : rows) row -= g * n;
+  columns_.products_of(rows, g, Y, products, norms);
+}
+
 // Takes the last column's share off the running numbers of every candidate.
 void ForwardSelection::refresh_running() {
   const Index last = basis_.size() - 1, n = columns_.rows();
@@ -150,7 +161,7 @@ void ForwardSelection::refresh_running() {
   const double h = basis_.h()[last];
   for (Index g = 0; g < columns_.n_widths(); ++g) {
     Matrix v = Matrix::Zero(n, 1);
-    columns_.products(g, q, v, nullptr);  // K'q
+    multiply(g, q, v, nullptr);  // K'q
     running_d_.segment(g * n, n) -= v.col(0).cwiseAbs2() / h;
     running_n_.middleRows(g * n, n).noalias() -= v * (basis_.f().row(last) / h);
   }

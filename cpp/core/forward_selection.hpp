@@ -93,6 +93,7 @@ class ForwardSelection {
   std::vector<Index> tied_rows();
   std::vector<Index> best_running();
   void refresh_running();
+  void multiply(Index g, const ConstMatrixRef& Y, MatrixRef products, Vector* norms);
   void drop(Index id, bool dependent);
 
   KernelColumns& columns_;

@@ -27,10 +27,11 @@ double RidgeSpectrum::cost(double lambda) const {
 }
 
 double RidgeSpectrum::reestimate(double lambda) const {
-  const auto inverse = (h.array() + lambda).inverse();
-  const double dtrace = (h.array() * inverse.square()).sum();  // [OROLS 31]
-  const double bend = (f2.array() * inverse.cube()).sum();     // [OROLS 29] over lambda
-  return dtrace * rss(lambda) / (trace(lambda) * bend);        // [OROLS 30]
+  const double unit = h.maxCoeff();  // in units of the longest column no cube leaves the range of a double
+  const Vector inverse = (h.array() / unit + lambda / unit).inverse();
+  const double dtrace = (h.array() / unit * inverse.array().square()).sum();  // [OROLS 31]
+  const double bend = (f2.array() / unit * inverse.array().cube()).sum();     // [OROLS 29] over lambda
+  return unit * (dtrace * rss(lambda) / (trace(lambda) * bend));              // [OROLS 30]
 }
 
 double ridge_fixed_point(const RidgeSpectrum& spectrum, double lambda, double floor, int iterations, double tolerance) {

@@ -115,4 +115,37 @@ void KernelColumns::products(Index g, const ConstMatrixRef& Y, MatrixRef product
   }
 }
 
+void KernelColumns::products_of(const std::vector<Index>& rows, Index g, const ConstMatrixRef& Y, MatrixRef products,
+                                Vector* norms) {
+  const Kernel& kernel = kernels_[g];
+  const Index n = static_cast<Index>(rows.size()), tiles = round_up(n, kTile) / kTile,
+              tasks = std::min(tiles, kMostTasks);
+  const Matrix Yw = Y.topRows(X_.rows()).array().colwise() * root_weights_.array();
+  const Vector v = root_weights_.cwiseAbs2();
+  parallel_for(tasks, n * X_.rows() < kParallelValues ? 1 : threads_, [&](Index task) {
+    Matrix values(kChunk, kTile), sums(kTile, Y.cols() + 1);
+    RowMatrix centres(kTile, X_.cols());
+    PreparedRows prepared;
+    for (Index tile = task; tile < tiles; tile += tasks) {
+      const Index first = tile * kTile, count = std::min(kTile, n - first);
+      for (Index i = 0; i < count; ++i) centres.row(i) = X_.row(rows[first + i]);
+      kernel.prepare(centres.topRows(count), prepared);
+      sums.setZero();
+      for (std::size_t chunk = 0; chunk < chunks_[g].size(); ++chunk) {
+        const Panels& panels = chunks_[g][chunk];
+        const Index start = static_cast<Index>(chunk) * kChunk;
+        kernel.block(panels, prepared, 0, count, values);
+        const auto k = values.topLeftCorner(panels.size(), count);
+        sums.topLeftCorner(count, Y.cols()).noalias() += k.transpose() * Yw.middleRows(start, panels.size());
+        if (norms != nullptr)
+          sums.col(Y.cols()).head(count).noalias() += k.cwiseAbs2().transpose() * v.segment(start, panels.size());
+      }
+      for (Index i = 0; i < count; ++i) {
+        products.row(rows[first + i]) += sums.row(i).head(Y.cols());
+        if (norms != nullptr) (*norms)[rows[first + i]] += sums(i, Y.cols());
+      }
+    }
+  });
+}
+
 }  // namespace kernsift

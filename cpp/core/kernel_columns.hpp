@@ -28,6 +28,9 @@ class KernelColumns {
   // block for both its rows and its columns.
   void products(Index g, const ConstMatrixRef& Y, MatrixRef products, Vector* norms);
 
+  // The same for some rows only, given ascending; the others' sums stay as they are. Better when they are few.
+  void products_of(const std::vector<Index>& rows, Index g, const ConstMatrixRef& Y, MatrixRef products, Vector* norms);
+
  private:
   static constexpr Index kChunk = 512, kTile = 64;
   std::vector<Kernel> kernels_;

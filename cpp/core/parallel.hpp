@@ -3,7 +3,9 @@
 // number of threads.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -25,7 +27,11 @@ void parallel_for(Index tasks, int threads, Work&& work) {
   };
   std::vector<std::thread> helpers;
   helpers.reserve(static_cast<std::size_t>(extra));
-  for (Index i = 0; i < extra; ++i) helpers.emplace_back(run);
+  try {
+    for (Index i = 0; i < extra; ++i) helpers.emplace_back(run);
+  } catch (const std::system_error&) {
+    // no more threads to be had: those there are do the rest
+  }
   run();
   for (std::thread& helper : helpers) helper.join();
 }

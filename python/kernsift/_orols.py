@@ -137,6 +137,7 @@ class OROLSRegressor(RegressorMixin, OROLSBase):
             self._flat = values.ndim == 1
             self._has_intercept = bool(self.fit_intercept)
             self._keep_one(rows, found)
+            self._spread = found["spread"]
         return self
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Any:

@@ -23,8 +23,18 @@ from ._validation import (
     validate_data,
 )
 
-# Rows of a kernel block made in Python (the spread of the predictions).
-_BLOCK = 1024
+# Bounds of k(x, x): columns are squared and summed over the rows.
+_SMALLEST, _LARGEST = 1e-70, 1e70
+
+
+def _check_columns(kernel: Any, X: NDArray[np.float64]) -> None:
+    """Refuse kernels whose columns have squared norms that leave the range of a double."""
+    largest = float(kernel.diagonal(X).max())
+    if largest and not _SMALLEST < largest < _LARGEST:
+        raise ValueError(
+            f"X gives kernel values up to {largest:.3g} with the {kernel.name} kernel: their squares leave the range "
+            "of a double; rescale X, or change gamma, coef0 or degree"
+        )
 
 
 class OROLSBase(BaseEstimator):
@@ -155,6 +165,7 @@ class OROLSBase(BaseEstimator):
         kernels = [make_kernel(self.kernel, g, self.degree, self.coef0, X, weight, self.random_state) for g in widths]
         for kernel in kernels:
             check_rows(kernel, X)
+            _check_columns(kernel, X)
         used = weight > 0
         allowed = self._allowed(len(X), used)
         rows = np.flatnonzero(used)
@@ -162,6 +173,9 @@ class OROLSBase(BaseEstimator):
         random = check_random_state(self.random_state)
         found = []
         for block in targets:
+            # Squares of large targets times squares of large columns overflow; a power of two changes no digit.
+            unit = 2.0 ** np.floor(np.log2(np.abs(block).max(initial=0.0) or 1.0))
+            block = block / unit
             result = _core.forward_selection(
                 kernels,
                 data,
@@ -184,6 +198,10 @@ class OROLSBase(BaseEstimator):
                 cache_bytes=float(self.cache_size) * 1e6,
             )
             result["chosen"] = rows[result["chosen"]]
+            for name in ("coef", "intercept"):
+                result[name] *= unit
+            for name in ("gcv_path", "rss_path", "rss", "cost"):
+                result[name] *= unit * unit
             found.append(result)
         self._kernel_state: dict[str, Any] = {
             "name": self.kernel,
@@ -202,7 +220,6 @@ class OROLSBase(BaseEstimator):
         self.basis_vectors_ = X[self.basis_indices_]
         self._widths = found["width"][:m]
         self._coef, self._intercept = found["coef"], found["intercept"]
-        self._spread = found["spread"]
         self.alpha_: Any = float(found["alpha_path"][m])
         self.gcv_: Any = float(found["gcv_path"][m])
         self.cost_ = self._per_output(found["cost"])
