@@ -67,15 +67,17 @@ def classification(run: Run) -> Iterator[Row]:
 
         some = np.random.default_rng(20022).permutation(len(X))[:rows_for_sigma]
         folds = list(StratifiedKFold(FOLDS, shuffle=True, random_state=20021).split(X[some], y[some]))
-        # label, basis, percent of rows, σ to compare, factors of σ. One dictionary for all classes wants wider kernels.
+        # label, basis, percent of rows, factors of σ, σ to compare (none: the σ of the line before). One dictionary for
+        # all classes wants wider kernels.
         wide = [1.5 * sigma for sigma in sigmas]
         variants = [
-            ("", "per-class", percent, sigmas, (1.0,)),
-            (", three widths", "per-class", percent, sigmas, (0.7, 1.0, 1.4)),
-            (", shared basis", "shared", percent, wide, (1.0,)),
-            (", shared basis × 3", "shared", 3 * percent, wide, (1.0,)),
+            ("", "per-class", percent, (1.0,), sigmas),
+            (", three widths", "per-class", percent, (0.7, 1.0, 1.4), []),
+            (", shared basis", "shared", percent, (1.0,), wide),
+            (", shared basis × 3", "shared", 3 * percent, (1.0,), []),
         ]
-        for label, basis, share, compared, factors in variants:
+        sigma = 0.0
+        for label, basis, share, factors, compared in variants:
 
             def fit(
                 sigma: float,
@@ -89,7 +91,8 @@ def classification(run: Run) -> Iterator[Row]:
                 return OROLSClassifier(basis=basis, gammas=widths, stop=None, max_basis=share / 100.0).fit(a, b)
 
             begin = time.process_time()
-            sigma = best_sigma(fit, wrong, compared, X[some], y[some], folds)
+            if compared:
+                sigma = best_sigma(fit, wrong, compared, X[some], y[some], folds)
             estimator = fit(sigma, X, y)
             rate = wrong(estimator, T, t) / 100.0
             per_class = 100.0 * estimator.n_basis_per_class_.mean() / len(X)

@@ -108,9 +108,9 @@ bool ForwardSelection::step() {
       ids.resize(static_cast<std::size_t>(draw(ids, settings_.n_candidates, random_)));
     }
     if (ids.empty()) break;
-    Matrix K(columns_.padded_rows(), static_cast<Index>(ids.size()));
-    columns_.columns(ids, K);
-    if (!add_one_of(ids, K)) continue;
+    K_.resize(columns_.padded_rows(), static_cast<Index>(ids.size()));
+    columns_.columns(ids, K_);
+    if (!add_one_of(ids)) continue;
     note_score();
     return ending_ == Ending::running;
   }
@@ -187,9 +187,9 @@ std::vector<Index> ForwardSelection::best_running() {
   return out;
 }
 
-bool ForwardSelection::add_one_of(const std::vector<Index>& ids, const Matrix& K) {
+bool ForwardSelection::add_one_of(const std::vector<Index>& ids) {
   OrthogonalBasis::Projection p;
-  basis_.project(K, p);
+  basis_.project(K_, p);
   std::vector<unsigned char> tried(ids.size(), 0);
   for (;;) {
     Index pick = -1;
@@ -210,7 +210,7 @@ bool ForwardSelection::add_one_of(const std::vector<Index>& ids, const Matrix& K
     }
     if (pick < 0) return false;
     tried[pick] = 1;
-    if (add(ids[pick], K.col(pick), p, pick)) return true;
+    if (add(ids[pick], K_.col(pick), p, pick)) return true;
   }
 }
 
@@ -247,8 +247,7 @@ bool ForwardSelection::add(Index id, const ConstVectorRef& k, const OrthogonalBa
       if (settings_.reestimate) G.col(c + o).tail(m - b) = f / (predicted + h).square();
     }
   }
-  Matrix combinations;
-  if (!basis_.append(k, p, i, G, combinations)) {
+  if (!basis_.append(k, p, i, G, combinations_)) {
     drop(id, true);
     return false;
   }
@@ -256,21 +255,21 @@ bool ForwardSelection::add(Index id, const ConstVectorRef& k, const OrthogonalBa
   chosen_.push_back(id);
   const Vector h = basis_.h(), f2 = basis_.f().rowwise().squaredNorm();
   lambda_ = updated_ridge(h, f2, basis_.residual_norm2().sum());
-  if (needs_error) residual_after(combinations, predicted);
+  if (needs_error) residual_after(predicted);
   if (running_d_.size() > 0) refresh_running();
   record(lambda_);
   return true;
 }
 
 // y - Q alpha~ with the current ridge [OROLS 25]: not the update (24), which is wrong once lambda moves (002-1).
-void ForwardSelection::residual_after(const Matrix& combinations, double predicted) {
+void ForwardSelection::residual_after(double predicted) {
   const Index last = basis_.size() - 1, c = basis_.n_targets();
   Vector q(basis_.padded_rows());
   basis_.column(last, q);
   const double h = basis_.h()[last], lambda = last < bias() ? 0.0 : lambda_;
   for (Index o = 0; o < c; ++o) {
-    error_.col(o) = basis_.residual().col(o) + combinations.col(o) - q * (basis_.f()(last, o) / (lambda + h));
-    if (combinations.cols() > c) error_.col(o) += (lambda_ - predicted) * combinations.col(c + o);
+    error_.col(o) = basis_.residual().col(o) + combinations_.col(o) - q * (basis_.f()(last, o) / (lambda + h));
+    if (combinations_.cols() > c) error_.col(o) += (lambda_ - predicted) * combinations_.col(c + o);
   }
 }
 

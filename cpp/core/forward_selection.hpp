@@ -87,9 +87,9 @@ class ForwardSelection {
   void record(double lambda);
   void note_score();
   double updated_ridge(const Vector& h, const Vector& f2, double residual) const;
-  bool add_one_of(const std::vector<Index>& ids, const Matrix& K);
+  bool add_one_of(const std::vector<Index>& ids);
   bool add(Index id, const ConstVectorRef& k, const OrthogonalBasis::Projection& p, Index i);
-  void residual_after(const Matrix& combinations, double predicted);
+  void residual_after(double predicted);
   std::vector<Index> tied_rows();
   std::vector<Index> best_running();
   void refresh_running();
@@ -102,7 +102,8 @@ class ForwardSelection {
   Vector inverse_root_weights_;  // padded
   double n_rows_;
   double lambda_ = 0;
-  Matrix error_;  // y - f of the weighted problem, padded rows x c
+  Matrix K_, combinations_;  // columns looked at in this step, and what `append` formed with the one taken
+  Matrix error_;             // y - f of the weighted problem, padded rows x c
   std::vector<unsigned char> usable_;
   std::vector<Index> widths_left_;  // usable candidates of each row
   std::vector<Index> pool_;         // usable candidates, ascending

@@ -20,6 +20,7 @@ KernelColumns::KernelColumns(std::vector<Kernel> kernels, const Rows& X, const C
       padded_(round_up(X.rows(), OrthogonalBasis::kRows)),
       threads_(threads),
       root_weights_(root_weights),
+      unweighted_((root_weights.array() == 1.0).all()),
       room_(static_cast<Index>(cache_bytes / (sizeof(double) * kChunk * kChunk))) {
   PreparedRows prepared;
   for (const Kernel& kernel : kernels_) {
@@ -51,11 +52,16 @@ void KernelColumns::columns(const std::vector<Index>& ids, MatrixRef out) const 
     parallel_for(tasks, rows() * count < kParallelValues ? 1 : threads_, [&](Index task) {
       const Panels& panels = chunks[task];
       const Index first = task * kChunk;
+      const auto v = root_weights_.segment(first, panels.size());
+      if (n_widths() == 1) {  // straight to its place; a chunk's padding is overwritten below
+        kernels_[g].block(panels, prepared, 0, count, out.middleRows(first, panels.padded()));
+        if (!unweighted_) out.middleRows(first, panels.size()).array().colwise() *= v.array();
+        return;
+      }
       Matrix values(panels.padded(), count);
       kernels_[g].block(panels, prepared, 0, count, values);
       for (Index i = 0; i < count; ++i)
-        out.col(mine[i]).segment(first, panels.size()) =
-            values.col(i).head(panels.size()).cwiseProduct(root_weights_.segment(first, panels.size()));
+        out.col(mine[i]).segment(first, panels.size()) = values.col(i).head(panels.size()).cwiseProduct(v);
     });
   }
   out.bottomRows(padded_ - rows()).setZero();

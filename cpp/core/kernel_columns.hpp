@@ -38,6 +38,7 @@ class KernelColumns {
   Index padded_;
   int threads_;
   Vector root_weights_;
+  bool unweighted_;
   std::vector<std::vector<Panels>> chunks_;  // [width][chunk of kChunk rows]
   std::vector<Matrix> kept_;                 // kernel values of the first blocks: [width * pairs + pair], or empty
   Index room_;                               // blocks that may be kept
