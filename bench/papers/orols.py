@@ -220,7 +220,7 @@ def toy(run: Run) -> Iterator[Row]:
 def regression(run: Run) -> Iterator[Row]:
     # name: errors of OROLS and of the QR method, fraction of rows, training rows, splits, σ to compare
     sets = {
-        "boston": (7.9, 8.35, 26.0, 481, run.choose(3, 100, 100), [1.5, 2.0, 2.5, 3.0, 4.0, 5.0]),
+        "boston": (7.9, 8.35, 26.0, 481, run.choose(3, 40, 100), [1.5, 2.0, 2.5, 3.0, 4.0, 5.0]),
         "abalone": (4.32, 4.53, 10.8, 3000, run.choose(1, 5, 10), [1.5, 2.0, 3.0, 4.0, 6.0]),
     }
     for name, (paper, qr, percent, n, splits, sigmas) in sets.items():
