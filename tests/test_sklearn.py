@@ -5,7 +5,7 @@ from __future__ import annotations
 import kernsift
 import numpy as np
 import pytest
-from kernsift import OnlineLSSVMClassifier, OnlineLSSVMRegressor
+from kernsift import OnlineLSSVMClassifier, OnlineLSSVMRegressor, OROLSClassifier, OROLSRegressor
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -18,6 +18,11 @@ ESTIMATORS = [
     OnlineLSSVMRegressor(engine="inverse"),
     OnlineLSSVMRegressor(admission="novelty", kernel="matern32"),
     OnlineLSSVMClassifier(),
+    OROLSRegressor(),
+    OROLSRegressor(selection="error-reduction", stop=None, max_basis=5),
+    OROLSRegressor(selection="error-reduction", n_candidates=59, random_state=0),
+    OROLSClassifier(),
+    OROLSClassifier(basis="shared", gammas=[0.1, 1.0]),
 ]
 
 #: The only checks expected to fail, and why.

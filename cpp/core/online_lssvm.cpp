@@ -227,12 +227,23 @@ void OnlineLSSVM<State>::append(const double* x, Index row) {
   dictionary_.append(x, prepared_, row, rows_seen_);
 }
 
+// Calls work(first, count) for consecutive parts of n rows: whole tiles, about a millisecond of work each.
+template <class State>
+template <class Work>
+void OnlineLSSVM<State>::by_parts(Index n, Index threads, const Work& work) const {
+  constexpr double kWork = 2e7;  // flops
+  const double a_row = 2.0 * static_cast<double>((dictionary_.size() + 1) * (dictionary_.kernel().n_features() + 8));
+  const Index part = round_up(static_cast<Index>(kWork / a_row) + 1, kTile);
+  parallel_for((n + part - 1) / part, static_cast<int>(threads),
+               [&](Index task) { work(task * part, std::min(part, n - task * part)); });
+}
+
 template <class State>
 void OnlineLSSVM<State>::predict(const Rows& X, RowsOut out, Index threads) const {
   Matrix coef = Matrix::Zero(dictionary_.padded(), n_outputs());
   coef.topRows(dictionary_.size()) = state_.beta();
   const Vector intercept = state_.intercept();
-  share_rows(X.rows(), threads, grain(), [&](Index begin, Index n) {
+  by_parts(X.rows(), threads, [&](Index begin, Index n) {
     PreparedRows rows;
     for (Index first = begin; first < begin + n; first += kChunk) {
       const Index count = std::min(kChunk, begin + n - first);
@@ -244,7 +255,7 @@ void OnlineLSSVM<State>::predict(const Rows& X, RowsOut out, Index threads) cons
 
 template <class State>
 void OnlineLSSVM<State>::variance(const Rows& X, VectorRef spread, VectorRef delta, Index threads) const {
-  share_rows(X.rows(), threads, grain(), [&](Index begin, Index n) {
+  by_parts(X.rows(), threads, [&](Index begin, Index n) {
     Matrix K(dictionary_.padded(), std::min(kTile, n));
     Vector k_self(K.cols());
     PreparedRows rows;
@@ -258,14 +269,6 @@ void OnlineLSSVM<State>::variance(const Rows& X, VectorRef spread, VectorRef del
     }
   });
   spread /= scale();
-}
-
-// Rows that are worth a thread of their own: about a millisecond of work, and whole tiles.
-template <class State>
-Index OnlineLSSVM<State>::grain() const {
-  constexpr double kWork = 2e7;  // flops
-  const double a_row = 2.0 * static_cast<double>((dictionary_.size() + 1) * (dictionary_.kernel().n_features() + 8));
-  return round_up(static_cast<Index>(kWork / a_row) + 1, kTile);
 }
 
 template <class State>

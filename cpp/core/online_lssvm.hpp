@@ -117,7 +117,8 @@ class OnlineLSSVM {
   // Forgetting. Instead of shrinking the past at every row, the weights of new rows grow, row j after the last fading
   // by forgetting^-j, and everything is scaled back (with the ridge restored) every fade_period() rows: in between
   // nothing but the weights differs from a stream that forgets nothing.
-  Index grain() const;
+  template <class Work>
+  void by_parts(Index n, Index threads, const Work& work) const;
   bool forgets() const { return settings_.forgetting < 1; }
   std::int64_t fade_period() const;
   void fade_if_due();

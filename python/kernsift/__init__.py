@@ -6,10 +6,13 @@ _load_core()
 
 from ._config import build_config  # noqa: E402
 from ._online import OnlineLSSVMClassifier, OnlineLSSVMRegressor  # noqa: E402
+from ._orols import OROLSClassifier, OROLSRegressor  # noqa: E402
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "OROLSClassifier",
+    "OROLSRegressor",
     "OnlineLSSVMClassifier",
     "OnlineLSSVMRegressor",
     "__version__",

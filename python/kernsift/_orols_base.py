@@ -1,0 +1,322 @@
+"""What the OROLS estimators share: parameters, the selection, the fitted model."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+
+from . import _core
+from ._kernel import KERNEL_CONSTRAINTS, make_kernel
+from ._validation import (
+    Interval,
+    RealNotInt,
+    StrOptions,
+    check_is_fitted,
+    check_rows,
+    check_weights,
+    validate_data,
+)
+
+# Bounds of k(x, x): columns are squared and summed over the rows.
+_SMALLEST, _LARGEST = 1e-70, 1e70
+
+
+def _check_columns(kernel: Any, X: NDArray[np.float64]) -> None:
+    """Refuse kernels whose columns have squared norms that leave the range of a double."""
+    largest = float(kernel.diagonal(X).max())
+    if largest and not _SMALLEST < largest < _LARGEST:
+        raise ValueError(
+            f"X gives kernel values up to {largest:.3g} with the {kernel.name} kernel: their squares leave the range "
+            "of a double; rescale X, or change gamma, coef0 or degree"
+        )
+
+
+class OROLSBase(BaseEstimator):
+    """Parameters, selection and prediction of the two estimators."""
+
+    _parameter_constraints: dict[str, list[Any]] = {
+        **KERNEL_CONSTRAINTS,
+        "gammas": ["array-like", None],
+        "selection": [StrOptions({"residual", "error-reduction"})],
+        "n_candidates": [Interval(Integral, 1, None, closed="left"), None],
+        "candidates": ["array-like", None],
+        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"gcv"})],
+        "stop": [StrOptions({"gcv", "alpha"}), None],
+        "patience": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, 1, closed="left")],
+        "max_basis": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0, 1, closed="right"),
+            None,
+        ],
+        "error_tol": [Interval(Real, 0, 1, closed="left")],
+        "max_condition": [Interval(Real, 1, None, closed="neither")],
+        "fit_intercept": ["boolean"],
+        "cache_size": [Interval(Real, 0, None, closed="left")],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        *,
+        kernel: str = "rbf",
+        gamma: str | float | ArrayLike = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        gammas: Any = None,
+        selection: str = "residual",
+        n_candidates: int | None = None,
+        candidates: ArrayLike | None = None,
+        alpha: float | str = "gcv",
+        stop: str | None = "gcv",
+        patience: int = 10,
+        tol: float = 1e-4,
+        max_basis: int | float | None = 500,
+        error_tol: float = 0.0,
+        max_condition: float = 1e7,
+        fit_intercept: bool = True,
+        cache_size: float = 200,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.gammas = gammas
+        self.selection = selection
+        self.n_candidates = n_candidates
+        self.candidates = candidates
+        self.alpha = alpha
+        self.stop = stop
+        self.patience = patience
+        self.tol = tol
+        self.max_basis = max_basis
+        self.error_tol = error_tol
+        self.max_condition = max_condition
+        self.fit_intercept = fit_intercept
+        self.cache_size = cache_size
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    # --- fitting ---
+
+    def _check_combinations(self) -> None:
+        if self.n_candidates is not None and self.selection == "residual":
+            raise ValueError(
+                f"n_candidates={self.n_candidates!r} draws the candidates of selection='error-reduction'; "
+                "selection='residual' looks at every row: leave n_candidates at None or change selection"
+            )
+        if self.stop == "alpha" and self.alpha != "gcv":
+            raise ValueError(
+                f"stop='alpha' waits for a re-estimated alpha to settle but alpha={self.alpha!r} is fixed; "
+                "use alpha='gcv', or stop='gcv' or None"
+            )
+
+    def _check_weights(self, sample_weight: ArrayLike | None, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        weight = check_weights(sample_weight, X)
+        if not (weight > 0).any():
+            raise ValueError("sample_weight is zero for every row: give at least one row a positive weight")
+        return weight
+
+    def _allowed(self, n: int, used: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Row numbers that may become kernels, counted among the rows in use."""
+        place = np.cumsum(used) - 1
+        if self.candidates is None:
+            return np.arange(int(used.sum()), dtype=np.int64)
+        rows = np.asarray(self.candidates)
+        if rows.ndim != 1 or rows.dtype.kind not in "iu":
+            raise ValueError(
+                f"candidates must be row numbers (a one-dimensional array of integers), got an array of "
+                f"{rows.dtype} with shape {rows.shape}; use np.flatnonzero for a mask"
+            )
+        if rows.size and (rows.min() < 0 or rows.max() >= n):
+            bad = rows[(rows < 0) | (rows >= n)][0]
+            raise ValueError(f"candidates holds row number {bad} but X has rows 0 to {n - 1}")
+        rows = np.unique(rows)
+        rows = rows[used[rows]]
+        if not rows.size:
+            raise ValueError("candidates names no row of positive weight; give at least one, or None for all")
+        return np.ascontiguousarray(place[rows], dtype=np.int64)
+
+    def _most(self, n: int) -> int:
+        """Most kernels for n rows."""
+        if self.max_basis is None:
+            return n
+        if isinstance(self.max_basis, Integral):
+            return int(self.max_basis)
+        return max(1, int(self.max_basis * n))
+
+    def _select(
+        self, X: NDArray[np.float64], targets: list[NDArray[np.float64]], weight: NDArray[np.float64]
+    ) -> list[dict[str, Any]]:
+        """Run one selection for each block of targets and keep what the kernels are made of."""
+        self._check_combinations()
+        widths = [self.gamma] if self.gammas is None else list(self.gammas)
+        if not widths:
+            raise ValueError("gammas is empty: give at least one width, or None to use gamma")
+        kernels = [make_kernel(self.kernel, g, self.degree, self.coef0, X, weight, self.random_state) for g in widths]
+        for kernel in kernels:
+            check_rows(kernel, X)
+            _check_columns(kernel, X)
+        used = weight > 0
+        allowed = self._allowed(len(X), used)
+        rows = np.flatnonzero(used)
+        data, v = (X, weight) if used.all() else (np.ascontiguousarray(X[used]), weight[used])
+        random = check_random_state(self.random_state)
+        found = []
+        for block in targets:
+            # Squares of large targets times squares of large columns overflow; a power of two changes no digit.
+            unit = 2.0 ** np.floor(np.log2(np.abs(block).max(initial=0.0) or 1.0))
+            block = block / unit
+            result = _core.forward_selection(
+                kernels,
+                data,
+                block if used.all() else np.ascontiguousarray(block[used]),
+                v,
+                allowed,
+                selection=self.selection,
+                n_candidates=0 if self.n_candidates is None else int(self.n_candidates),
+                reestimate=self.alpha == "gcv",
+                alpha=0.0 if self.alpha == "gcv" else float(self.alpha),
+                stop="none" if self.stop is None else self.stop,
+                patience=int(self.patience),
+                tol=float(self.tol),
+                max_basis=self._most(len(data)),
+                error_tol=float(self.error_tol),
+                max_condition=float(self.max_condition),
+                fit_intercept=bool(self.fit_intercept),
+                seed=int(random.randint(np.iinfo(np.int32).max)),
+                threads=effective_n_jobs(self.n_jobs),
+                cache_bytes=float(self.cache_size) * 1e6,
+            )
+            result["chosen"] = rows[result["chosen"]]
+            for name in ("coef", "intercept"):
+                result[name] *= unit
+            for name in ("gcv_path", "rss_path", "rss", "cost"):
+                result[name] *= unit * unit
+            found.append(result)
+        self._kernel_state: dict[str, Any] = {
+            "name": self.kernel,
+            "degree": int(self.degree),
+            "coef0": float(self.coef0),
+            "centre": kernels[0].centre,
+        }
+        self.gammas_ = np.array([k.gamma for k in kernels])
+        self.n_samples_seen_ = len(X)
+        return found
+
+    def _keep_one(self, X: NDArray[np.float64], found: dict[str, Any]) -> None:
+        """Take over the model of one selection."""
+        m = found["n_basis"]
+        self.basis_indices_ = found["chosen"][:m]
+        self.basis_vectors_ = X[self.basis_indices_]
+        self._widths = found["width"][:m]
+        self._coef, self._intercept = found["coef"], found["intercept"]
+        self.alpha_: Any = float(found["alpha_path"][m])
+        self.gcv_: Any = float(found["gcv_path"][m])
+        self.cost_ = self._per_output(found["cost"])
+        freedom = max(found["trace"], np.finfo(float).tiny)
+        self.noise_variance_ = self._per_output(found["rss"] / freedom)
+        self.gcv_path_, self.alpha_path_ = found["gcv_path"], found["alpha_path"]
+        self.error_path_ = found["rss_path"] / found["rows"]
+        self.selection_path_ = found["chosen"]
+        self.n_dependent_ = found["n_dependent"]
+        self.stopped_by_ = found["ending"]
+
+    # --- the fitted model ---
+
+    def _per_output(self, values: NDArray[np.float64]) -> Any:
+        return float(values[0]) if self._flat else values
+
+    @property
+    def dual_coef_(self) -> NDArray[np.float64]:
+        """Coefficients of the kernels, (n_basis_,) or (n_basis_, outputs)."""
+        check_is_fitted(self, "basis_vectors_")
+        return self._coef[:, 0] if self._flat else self._coef
+
+    @property
+    def intercept_(self) -> Any:
+        """The constant, one per output."""
+        check_is_fitted(self, "basis_vectors_")
+        return self._per_output(self._intercept)
+
+    @property
+    def n_basis_(self) -> int:
+        """Number of kernels."""
+        check_is_fitted(self, "basis_vectors_")
+        return len(self.basis_vectors_)
+
+    @property
+    def gamma_(self) -> NDArray[np.float64]:
+        """Width in use, one per feature; the first of ``gammas``."""
+        check_is_fitted(self, "basis_vectors_")
+        return self.gammas_[0]
+
+    @property
+    def basis_gammas_(self) -> NDArray[np.float64]:
+        """Width of each kernel, (n_basis_, n_features_in_)."""
+        check_is_fitted(self, "basis_vectors_")
+        return self.gammas_[self._widths]
+
+    def _kernels(self) -> list[Any]:
+        k = self._kernel_state
+        return [
+            _core.Kernel(k["name"], np.ascontiguousarray(g), k["degree"], k["coef0"], k["centre"]) for g in self.gammas_
+        ]
+
+    def _rows(self, X: ArrayLike) -> NDArray[np.float64]:
+        return validate_data(self, X, reset=False, dtype=np.float64, order="C")
+
+    def _scores(self, X: ArrayLike) -> NDArray[np.float64]:
+        check_is_fitted(self, "basis_vectors_")
+        X = self._rows(X)
+        out: NDArray[np.float64] | None = None
+        constant = self._intercept
+        for g, kernel in enumerate(self._kernels()):
+            mine = self._widths == g
+            if out is not None and not mine.any():
+                continue
+            part = kernel.expand(
+                np.ascontiguousarray(self.basis_vectors_[mine]),
+                np.ascontiguousarray(self._coef[mine]),
+                constant,
+                X,
+            )
+            out = part if out is None else out + part
+            constant = np.zeros_like(constant)
+        assert out is not None
+        return out
+
+    def _design(self, X: NDArray[np.float64], which: NDArray[np.intp] | slice = slice(None)) -> NDArray[np.float64]:
+        """[1 k(X, basis)], the constant only with an intercept."""
+        vectors, widths = self.basis_vectors_[which], self._widths[which]
+        bias = int(self._has_intercept)
+        design = np.ones((len(X), bias + len(vectors)))
+        for g, kernel in enumerate(self._kernels()):
+            mine = np.flatnonzero(widths == g)
+            if mine.size:
+                design[:, bias + mine] = kernel.matrix(X, np.ascontiguousarray(vectors[mine]))
+        return design
+
+    def _pseudoinverse(
+        self, X: ArrayLike, sample_weight: ArrayLike | None, which: NDArray[np.intp] | slice
+    ) -> NDArray[np.float64]:
+        check_is_fitted(self, "basis_vectors_")
+        X = self._rows(X)
+        root = np.sqrt(self._check_weights(sample_weight, X))
+        basis = _core.OrthogonalBasis(np.zeros((len(X), 1)))
+        for j, column in enumerate((self._design(X, which) * root[:, None]).T):
+            if not basis.append(np.ascontiguousarray(column)):
+                raise ValueError(
+                    f"column {j} of the design on these {len(X)} rows depends on those before it, so the "
+                    "recursion has no next column; give the rows the model was fitted to"
+                )
+        return basis.pseudoinverse() * root

@@ -1,0 +1,5 @@
+"""Pictures of fitted estimators, in scikit-learn's manner.  Matplotlib is imported when one is drawn."""
+
+from ._basis_path import BasisPathDisplay
+
+__all__ = ["BasisPathDisplay"]

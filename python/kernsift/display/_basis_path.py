@@ -1,0 +1,109 @@
+"""Score, ridge and training error against the number of kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._validation import check_is_fitted
+
+_LABELS = {"gcv": "GCV", "alpha": "alpha", "error": "training error"}
+
+
+class BasisPathDisplay:
+    """Paths of a forward selection: one panel a quantity, one line a model.
+
+    Parameters
+    ----------
+    paths : dict of str to list of ndarray
+        For each of "gcv", "alpha" and "error" its values with 0, 1, 2, ... kernels, one array a model.
+    n_basis : list of int
+        Kernels each model kept.
+    names : list of str
+        Names of the models, for the legend; empty for one.
+
+    Attributes
+    ----------
+    axes_, lines_, figure_
+        What was drawn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernsift import OROLSRegressor
+    >>> from kernsift.display import BasisPathDisplay
+    >>> X = np.linspace(0, 6, 50)[:, None]
+    >>> model = OROLSRegressor(gamma=1.0).fit(X, np.sin(X[:, 0]))
+    >>> display = BasisPathDisplay.from_estimator(model)  # doctest: +SKIP
+    """
+
+    def __init__(
+        self, *, paths: dict[str, list[NDArray[np.float64]]], n_basis: list[int], names: Sequence[str] = ()
+    ) -> None:
+        self.paths = paths
+        self.n_basis = n_basis
+        self.names = names
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, *, paths: Sequence[str] = ("gcv", "alpha", "error"), axes: Any = None, **line: Any
+    ) -> Self:
+        """Draw the paths of a fitted OROLS estimator.
+
+        Parameters
+        ----------
+        estimator : OROLSRegressor or OROLSClassifier
+        paths : sequence of {"gcv", "alpha", "error"}
+        axes : sequence of matplotlib Axes, optional
+            One for each path; made if not given.
+        **line : dict
+            Passed to ``Axes.plot``.
+        """
+        check_is_fitted(estimator, "gcv_path_")
+        unknown = [name for name in paths if name not in _LABELS]
+        if unknown or not len(paths):
+            raise ValueError(f"paths={paths!r} must be one or more of {list(_LABELS)}")
+        several = isinstance(estimator.gcv_path_, list)
+        values = {name: getattr(estimator, f"{name}_path_") for name in paths}
+        display = cls(
+            paths={name: v if several else [v] for name, v in values.items()},
+            n_basis=[int(n) for n in estimator.n_basis_per_class_] if several else [estimator.n_basis_],
+            names=[str(label) for label in estimator.classes_] if several else (),
+        )
+        return display.plot(axes=axes, **line)
+
+    def plot(self, *, axes: Any = None, **line: Any) -> Self:
+        """Draw; a dot marks the number of kernels kept.
+
+        Parameters
+        ----------
+        axes : sequence of matplotlib Axes, optional
+        **line : dict
+            Passed to ``Axes.plot``.
+        """
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError as error:
+            raise ImportError("drawing needs matplotlib: pip install 'kernsift[plot]'") from error
+        if axes is None:
+            _, axes = plt.subplots(1, len(self.paths), figsize=(4.2 * len(self.paths), 3.2), layout="constrained")
+        self.axes_ = list(np.atleast_1d(axes))
+        if len(self.axes_) != len(self.paths):
+            raise ValueError(f"axes has {len(self.axes_)} entries but there are {len(self.paths)} paths")
+        self.figure_ = self.axes_[0].figure
+        self.lines_ = []
+        for axis, (name, models) in zip(self.axes_, self.paths.items(), strict=True):
+            for i, values in enumerate(models):
+                label = {"label": self.names[i]} if len(self.names) else {}
+                (drawn,) = axis.plot(np.arange(len(values)), values, **{**label, **line})
+                axis.plot(self.n_basis[i], values[self.n_basis[i]], "o", color=drawn.get_color())
+                self.lines_.append(drawn)
+            axis.set_xlabel("kernels")
+            axis.set_ylabel(_LABELS[name])
+            axis.set_yscale("log")
+            if len(self.names):
+                axis.legend()
+        return self

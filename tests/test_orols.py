@@ -1,0 +1,676 @@
+"""OROLS, OLS and OLS-59 against exhaustive search and the paper's own recursion.
+
+The core's arithmetic is tested on the parts, the estimators on small problems that `oracles.exhaustive_selection`
+solves from scratch at every step.
+"""
+
+from __future__ import annotations
+
+import pickle
+
+import kernsift
+import numpy as np
+import pytest
+from kernsift import OROLSClassifier, OROLSRegressor, _core
+from oracles import (
+    Array,
+    exhaustive_selection,
+    kernel_matrix,
+    orthogonal_columns,
+    paper_recursion,
+    reestimated_ridge,
+    ridge_fit,
+)
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+ROWS = 60
+
+
+def problem(rng: np.random.Generator, n: int = ROWS, d: int = 2, outputs: int = 1) -> tuple[Array, Array]:
+    X = rng.uniform(-2, 2, (n, d))
+    Y = np.stack([np.sin(2 * X[:, 0] + o) + 0.3 * X[:, -1] for o in range(outputs)], axis=1)
+    return X, Y + 0.2 * rng.standard_normal(Y.shape)
+
+
+#: Lets in columns far inside the core's rank test (1e-10), which alone would hold the condition below about 1e9.
+LENIENT = 1e-24
+
+
+def part(columns: Array, Y: Array, rank_tol: float = 1e-10) -> _core.OrthogonalBasis:
+    """The core's basis with these columns; all must be independent."""
+    basis = _core.OrthogonalBasis(np.ascontiguousarray(Y), rank_tol=rank_tol)
+    for column in columns.T:
+        assert basis.append(np.ascontiguousarray(column))
+    basis.settle()
+    return basis
+
+
+def ill_conditioned(rng: np.random.Generator, condition: float, n: int = 200) -> tuple[Array, Array]:
+    """[1 K_m] with columns added until the condition number is reached, and targets."""
+    X = rng.uniform(-1, 1, (n, 2))
+    columns = [np.ones(n)]
+    for i in range(n):
+        k = kernel_matrix("rbf", X, X[i : i + 1], 0.3)[:, 0]
+        kept = np.array([*columns, k]).T
+        if np.linalg.cond(kept / np.linalg.norm(kept, axis=0)) <= condition:
+            columns.append(k)
+    kept = np.array(columns).T
+    assert np.linalg.cond(kept / np.linalg.norm(kept, axis=0)) > condition / 10, "the problem misses its condition"
+    return kept, rng.standard_normal((n, 1))
+
+
+def off_diagonal(Q: Array) -> float:
+    """Largest cosine between two columns."""
+    Q = Q / np.linalg.norm(Q, axis=0)
+    return float(np.abs(Q.T @ Q - np.diag(np.diag(Q.T @ Q))).max())
+
+
+# ---- the orthogonal basis
+
+
+@pytest.mark.parametrize("n", [40, 256, 257, 1100])  # below, at and across the blocks of 256 rows
+def test_OROLS_10_and_OROLS_18_and_OROLS_20_the_decomposition(rng, n):
+    X, Y = problem(rng, n, outputs=2)
+    K = np.hstack([np.ones((n, 1)), kernel_matrix("rbf", X, X[:35], 1.0)])
+    basis = part(K, Y)
+    Q, U = orthogonal_columns(K)
+    cond = np.linalg.cond(K)
+    # Columns and coefficients are as accurate as the condition allows; K = QU and orthogonality do not depend on it.
+    assert np.abs(basis.Q - Q).max() < 1e-15 * cond * 10
+    assert np.abs(basis.U - U).max() < 1e-15 * cond * 10
+    assert np.array_equal(np.tril(basis.U, -1), np.zeros_like(basis.U))
+    assert np.array_equal(np.diag(basis.U), np.ones(basis.size))
+    assert np.abs(basis.Q @ basis.U - K).max() < 1e-14
+    np.testing.assert_allclose(basis.h, (basis.Q**2).sum(axis=0), rtol=1e-13)
+    assert np.abs(basis.f - basis.Q.T @ Y).max() < 1e-13 * np.linalg.norm(Y)
+    residual = (Y - Q @ ((Q.T @ Y) / (Q * Q).sum(axis=0)[:, None])).astype(float)
+    # the span itself is known to eps cond
+    assert np.abs(basis.residual - residual).max() < 1e-15 * cond
+
+
+@pytest.mark.parametrize("condition", [1e2, 1e6, 1e10])
+def test_the_basis_is_orthogonal_whatever_the_condition(rng, condition):
+    K, Y = ill_conditioned(rng, condition)
+    # Gram-Schmidt twice is orthogonal to rounding as long as the rank test passes: 45 epsilon here
+    assert off_diagonal(part(K, Y, LENIENT).Q) < 1e-14
+
+
+def test_the_last_column_is_settled_by_the_next_one(rng):
+    K, Y = ill_conditioned(rng, 1e6)
+    basis = _core.OrthogonalBasis(Y)
+    for column in K.T:
+        assert basis.append(np.ascontiguousarray(column))
+    assert off_diagonal(basis.Q[:, :-1]) < 1e-14
+    h = basis.h
+    basis.settle()
+    once, basis_h = basis.Q.copy(), basis.h
+    basis.settle()
+    assert np.array_equal(once, basis.Q)
+    assert off_diagonal(once) < 1e-14
+    # the second orthogonalisation moves |q|^2 in its last digits only: rounding times |k| / |q|, squared
+    np.testing.assert_allclose(basis_h, h, rtol=1e-9)
+
+
+def test_OROLS_17_and_OROLS_26_pseudoinverse_and_weights(rng):
+    X, Y = problem(rng)
+    K = np.hstack([np.ones((ROWS, 1)), kernel_matrix("rbf", X, X[:12], 1.0)])
+    basis = part(K, Y)
+    cond = np.linalg.cond(K)
+    assert cond < 1e5
+    expected = np.linalg.pinv(K)
+    # numpy's own pinv is right to about eps cond relative to its largest entry
+    assert np.abs(basis.pseudoinverse() - expected).max() < 1e-15 * cond * np.abs(expected).max()
+    recursion = paper_recursion(K[:, 1:])
+    assert np.abs(basis.pseudoinverse() - recursion.pseudoinverse).max() < 1e-10 * np.abs(expected).max()
+    weights = np.linalg.solve(basis.U, basis.f / basis.h[:, None])
+    assert np.abs(weights - np.linalg.lstsq(K, Y, rcond=None)[0]).max() < 1e-14 * cond * np.abs(weights).max()
+
+
+def test_a_dependent_column_is_refused_and_changes_nothing(rng):
+    X, Y = problem(rng)
+    K = kernel_matrix("rbf", X, X[:6], 1.0)
+    basis = _core.OrthogonalBasis(Y)
+    for column in K.T:
+        assert basis.append(np.ascontiguousarray(column))
+    assert not basis.append(np.ascontiguousarray(K[:, 3]))
+    assert not basis.append(np.ascontiguousarray(K @ np.ones(6)))
+    assert basis.size == 6
+    basis.settle()
+    same = part(K, Y)
+    np.testing.assert_allclose(basis.Q, same.Q, atol=1e-14)
+    np.testing.assert_allclose(basis.residual, same.residual, atol=1e-14)
+    new = kernel_matrix("rbf", X, X[7:8], 1.0)
+    assert basis.append(np.ascontiguousarray(new[:, 0]))
+    basis.settle()
+    np.testing.assert_allclose(basis.Q, part(np.hstack([K, new]), Y).Q, atol=1e-13)
+
+
+# ---- GCV
+
+
+def spectrum(rng: np.random.Generator, noise: float, free: int = 1) -> dict:
+    X, _ = problem(rng)
+    Y = np.sin(2 * X[:, :1]) + noise * rng.standard_normal((ROWS, 1))
+    K = np.hstack([np.ones((ROWS, free)), kernel_matrix("rbf", X, X[:20], 1.0)])
+    Q, _ = orthogonal_columns(K)
+    Q = Q.astype(np.float64)
+    h, f = (Q**2).sum(axis=0), (Q.T @ Y)[:, 0]
+    residual = float(np.sum((Y - Q @ (Q.T @ Y / h[:, None])) ** 2))
+    core = {"h": h[free:].copy(), "f2": f[free:] ** 2, "residual": residual}
+    core |= {"rows": float(ROWS), "unpenalised": float(free)}
+    return {"Q": Q, "Y": Y, "free": free, "core": core}
+
+
+@pytest.mark.parametrize("free", [0, 1])
+def test_OROLS_27_and_OROLS_29_and_OROLS_31_the_score_and_its_derivative(rng, free):
+    s = spectrum(rng, 0.3, free)
+    for lam in (0.0, 1e-6, 0.03, 2.0, 1e3):
+        gcv, rss, trace, cost, again = _core.ridge_scores(**s["core"], alpha=lam)
+        fit = ridge_fit(s["Q"], s["Y"], lam, free)
+        np.testing.assert_allclose([gcv, rss, trace], [fit.gcv, fit.rss, fit.trace], rtol=1e-10)
+        weights = fit.weights[free:, 0]
+        np.testing.assert_allclose(cost, fit.rss + lam * weights @ weights, rtol=1e-10)
+        # (28): the score is stationary exactly where (30) returns what it was given
+        step = 1e-5 * max(lam, 1e-3)
+        slope = (ridge_fit(s["Q"], s["Y"], lam + step, free).gcv - fit.gcv) / step
+        assert np.sign(slope) == np.sign(lam - again)
+
+
+def minima(scores: Array) -> Array:
+    """Places of the local minima inside the grid."""
+    return 1 + np.flatnonzero((scores[1:-1] <= scores[:-2]) & (scores[1:-1] < scores[2:]))
+
+
+@pytest.mark.parametrize("noise", [0.02, 0.2, 0.5, 1.0])
+@pytest.mark.parametrize("start", [0.0, 1e-6, 1.0, 1e3])
+def test_OROLS_30_the_fixed_point_is_the_minimum_of_gcv(rng, noise, start):
+    s = spectrum(rng, noise)
+    grid = np.exp(np.linspace(np.log(1e-8), np.log(1e4), 4001))
+    scores = np.array([_core.ridge_scores(**s["core"], alpha=g)[0] for g in grid])
+    step = np.log(grid[1] / grid[0])  # the grid cannot say more
+    precise = {"start": start, "floor": 0.0, "iterations": 5000, "tolerance": 1e-12}
+
+    lam = _core.ridge_minimum(**s["core"], **precise, everywhere=True)
+    assert abs(np.log(lam / grid[int(np.argmin(scores))])) <= step
+    assert _core.ridge_scores(**s["core"], alpha=lam)[0] <= scores.min() * (1 + 1e-12)
+
+    # (30) alone ends in a local minimum; at noise 0.2 there are two here
+    lam = _core.ridge_minimum(**s["core"], **precise, everywhere=False)
+    places = grid[minima(scores)]
+    assert len(places) == (2 if noise == 0.2 else 1)
+    assert np.abs(np.log(lam / places)).min() <= step
+    # and it is the point of (28)-(30) in matrices
+    np.testing.assert_allclose(lam, reestimated_ridge(s["Q"], s["Y"], start, 1), rtol=1e-6)
+
+
+def test_the_ridge_has_a_floor_and_a_ceiling():
+    h = np.array([4.0, 2.0, 1.0])
+    exact = {"h": h, "f2": h**2, "residual": 0.0, "rows": 10.0, "unpenalised": 1.0}
+    # y lies in the span: no noise, and the score falls to its end
+    assert (
+        _core.ridge_minimum(**exact, everywhere=False, start=1.0, floor=1e-6, iterations=1000, tolerance=1e-9) == 4e-6
+    )
+    nothing = {**exact, "f2": np.zeros(3), "residual": 1.0}
+    # y is orthogonal to every column: nothing to learn, and no NaN
+    for everywhere in (False, True):
+        assert np.isfinite(
+            _core.ridge_minimum(**nothing, everywhere=everywhere, start=1.0, floor=1e-6, iterations=100, tolerance=1e-6)
+        )
+    weak = {**exact, "f2": np.full(3, 1e-9), "residual": 1.0}
+    assert _core.ridge_minimum(**weak, everywhere=False, start=1.0, floor=1e-6, iterations=5000, tolerance=1e-9) == 4e8
+
+
+# ---- selection
+
+
+SETTINGS = [
+    {},
+    {"alpha": 0.0},
+    {"alpha": 0.3, "fit_intercept": False},
+    {"selection": "error-reduction"},
+    {"selection": "error-reduction", "alpha": 0.05, "fit_intercept": False},
+    {"selection": "error-reduction", "n_candidates": 7},
+    {"selection": "error-reduction", "n_candidates": 7, "alpha": 0.2, "fit_intercept": False},
+]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("outputs", [1, 3])
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+def test_the_order_is_that_of_exhaustive_search(rng, settings, outputs, weighted):
+    X, Y = problem(rng, outputs=outputs)
+    v = rng.uniform(0.2, 4.0, ROWS) if weighted else np.ones(ROWS)
+    model = OROLSRegressor(gamma=0.8, stop=None, max_basis=15, random_state=3, **settings)
+    model.fit(X, Y, v if weighted else None)
+    alpha = settings.get("alpha", "gcv")
+    expected = exhaustive_selection(
+        kernel_matrix("rbf", X, X, 0.8),
+        Y,
+        v,
+        steps=15,
+        rule=settings.get("selection", "residual"),
+        lam=None if alpha == "gcv" else alpha,
+        fit_intercept=settings.get("fit_intercept", True),
+        n_candidates=settings.get("n_candidates"),
+        seed=np.random.RandomState(3).randint(np.iinfo(np.int32).max),
+    )
+    assert model.selection_path_.tolist() == expected.chosen
+    # The core stops iterating (30) at a relative change of 1e-6; its rate of convergence leaves up to 1e-3 of that
+    # distance, where the score is flat.
+    np.testing.assert_allclose(model.gcv_path_, expected.scores, rtol=1e-6)
+    if alpha != "gcv":
+        np.testing.assert_allclose(model.alpha_path_, alpha)
+
+
+def test_several_widths_are_one_dictionary(rng):
+    X, Y = problem(rng)
+    widths = [0.1, 1.0, 6.0]
+    columns = np.hstack([kernel_matrix("rbf", X, X, g) for g in widths])
+    for selection, n_candidates in (("residual", None), ("error-reduction", None), ("error-reduction", 20)):
+        model = OROLSRegressor(
+            gammas=widths, stop=None, max_basis=12, selection=selection, n_candidates=n_candidates, random_state=3
+        ).fit(X, Y[:, 0])
+        expected = exhaustive_selection(
+            columns,
+            Y,
+            np.ones(ROWS),
+            steps=12,
+            rule=selection,
+            n_candidates=n_candidates,
+            seed=np.random.RandomState(3).randint(np.iinfo(np.int32).max),
+        ).chosen
+        assert model.basis_indices_.tolist() == [i % ROWS for i in expected]
+        assert model.basis_gammas_[:, 0].tolist() == [widths[i // ROWS] for i in expected]
+        assert len(set(model.basis_gammas_[:, 0])) > 1, "one width took all: the example shows nothing"
+        new = rng.uniform(-2, 2, (30, 2))
+        by_hand = model.intercept_ + sum(
+            c * kernel_matrix("rbf", new, v[None, :], g)[:, 0]
+            for c, v, g in zip(model.dual_coef_, model.basis_vectors_, model.basis_gammas_, strict=True)
+        )
+        scale = np.abs(model.dual_coef_).sum()
+        np.testing.assert_allclose(model.predict(new), by_hand, atol=1e-14 * scale)
+
+
+def test_only_the_candidates_become_kernels(rng):
+    X, Y = problem(rng)
+    allowed = [50, 3, 8, 20, 21, 44, 3]
+    for selection in ("residual", "error-reduction"):
+        model = OROLSRegressor(gamma=0.8, stop=None, max_basis=5, selection=selection, candidates=allowed).fit(X, Y)
+        expected = exhaustive_selection(
+            kernel_matrix("rbf", X, X, 0.8), Y, np.ones(ROWS), 5, rule=selection, only=set(allowed)
+        ).chosen
+        assert model.basis_indices_.tolist() == expected
+
+
+def test_OROLS_25_the_model_minimises_its_cost(rng):
+    X, Y = problem(rng, outputs=2)
+    v = rng.uniform(0.2, 4.0, ROWS)
+    model = OROLSRegressor(gamma=0.8, alpha=0.2, stop=None, max_basis=10).fit(X, Y, v)
+    K = np.hstack([np.ones((ROWS, 1)), kernel_matrix("rbf", X, model.basis_vectors_, 0.8)])
+    root = np.sqrt(v)[:, None]
+    Q, U = orthogonal_columns(root * K)
+    fit = ridge_fit(Q.astype(float), root * Y, 0.2, 1, max(v.sum(), ROWS))
+    weights = np.linalg.solve(U.astype(float), fit.weights)
+    scale = np.abs(weights).max() * np.linalg.cond(K)
+    np.testing.assert_allclose(np.vstack([model.intercept_, model.dual_coef_]), weights, atol=1e-14 * scale)
+    np.testing.assert_allclose(model.gcv_, fit.gcv, rtol=1e-10)
+    rss = ((fit.P @ (root * Y)) ** 2).sum(axis=0)
+    np.testing.assert_allclose(model.noise_variance_, rss / fit.trace, rtol=1e-10)
+    np.testing.assert_allclose(model.cost_, rss + 0.2 * (fit.weights[1:] ** 2).sum(axis=0), rtol=1e-10)
+    np.testing.assert_allclose(model.error_path_[-1] * max(v.sum(), ROWS), rss.sum(), rtol=1e-10)
+    # the spread of a new observation: noise and the covariance of the weights
+    new = rng.uniform(-2, 2, (20, 2))
+    mean, std = model.predict(new, return_std=True)
+    np.testing.assert_allclose(mean, model.predict(new))
+    design = np.hstack([np.ones((20, 1)), kernel_matrix("rbf", new, model.basis_vectors_, 0.8)])
+    phi = np.linalg.solve(U.astype(float).T, design.T)
+    h = np.array((Q**2).sum(axis=0), dtype=float) + np.r_[0.0, np.full(10, 0.2)]
+    expected = np.sqrt((1 + (phi**2 / h[:, None]).sum(axis=0))[:, None] * model.noise_variance_)
+    np.testing.assert_allclose(std, expected, rtol=1e-8)
+
+
+def test_pseudoinverse_of_a_fitted_model(rng):
+    X, Y = problem(rng)
+    model = OROLSRegressor(gamma=0.8, alpha=0.0, stop=None, max_basis=10).fit(X, Y[:, 0])
+    inverse = model.pseudoinverse(X)
+    K = np.hstack([np.ones((ROWS, 1)), kernel_matrix("rbf", X, model.basis_vectors_, 0.8)])
+    expected = np.linalg.pinv(K)
+    assert np.abs(inverse - expected).max() < 1e-15 * np.linalg.cond(K) * np.abs(expected).max()
+    np.testing.assert_allclose(
+        inverse @ Y[:, 0], np.r_[model.intercept_, model.dual_coef_], atol=1e-12 * np.abs(model.dual_coef_).max()
+    )
+    v = rng.uniform(0.2, 4.0, ROWS)
+    model.fit(X, Y[:, 0], v)
+    np.testing.assert_allclose(
+        model.pseudoinverse(X, v) @ Y[:, 0],
+        np.r_[model.intercept_, model.dual_coef_],
+        atol=1e-11 * np.abs(model.dual_coef_).max(),
+    )
+    with pytest.raises(ValueError, match="depends on those before it"):
+        model.pseudoinverse(X[:5])
+
+
+# ---- stopping
+
+
+def test_gcv_stops_at_its_minimum_and_rolls_back(rng):
+    X, Y = problem(rng, 150)
+    run = OROLSRegressor(gamma=0.8, stop=None, max_basis=60).fit(X, Y)
+    model = OROLSRegressor(gamma=0.8, patience=5).fit(X, Y)
+    assert model.stopped_by_ == "gcv"
+    m = model.n_basis_
+    assert len(model.gcv_path_) == len(model.alpha_path_) == len(model.error_path_) == m + 5 + 1
+    assert len(model.selection_path_) == m + 5
+    np.testing.assert_allclose(run.gcv_path_[: m + 6], model.gcv_path_)
+    assert (model.gcv_path_[m + 1 :] >= model.gcv_path_[m] * (1 - 1e-4)).all()
+    assert model.alpha_ == model.alpha_path_[m]
+    assert model.gcv_ == model.gcv_path_[m]
+    # rolled back, it is the model that had never gone on
+    short = OROLSRegressor(gamma=0.8, stop=None, max_basis=m).fit(X, Y)
+    np.testing.assert_allclose(model.dual_coef_, short.dual_coef_, rtol=1e-9)
+    np.testing.assert_allclose(model.cost_, short.cost_, rtol=1e-9)
+    np.testing.assert_allclose(model.noise_variance_, short.noise_variance_, rtol=1e-9)
+
+
+def test_the_papers_stop_waits_for_alpha_to_settle(rng):
+    X, Y = problem(rng, 150)
+    model = OROLSRegressor(gamma=0.8, stop="alpha", tol=0.05, patience=2).fit(X, Y)
+    assert model.stopped_by_ == "alpha"
+    change = np.abs(np.diff(model.alpha_path_)) / model.alpha_path_[1:]
+    assert (change[-2:] <= 0.05).all()
+    assert not any((change[i] <= 0.05) and (change[i + 1] <= 0.05) for i in range(1, len(change) - 2))
+    assert model.n_basis_ == len(model.selection_path_)
+    with pytest.raises(ValueError, match="stop='alpha'"):
+        OROLSRegressor(stop="alpha", alpha=0.1).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"max_basis": 7, "stop": None}, "max_basis"),
+        ({"max_basis": 0.1, "stop": None}, "max_basis"),
+        ({"error_tol": 0.5}, "error"),
+        ({"max_condition": 1.5}, "condition"),
+        ({"candidates": [0, 1, 2], "stop": None}, "exhausted"),
+        ({"max_basis": None, "stop": None, "gamma": 500.0, "alpha": 0.1}, "no_freedom"),
+    ],
+)
+def test_the_other_stops(rng, settings, reason):
+    X, Y = problem(rng, 70)
+    model = OROLSRegressor(**{"gamma": 0.8, **settings}).fit(X, Y)
+    assert model.stopped_by_ == reason
+    assert np.isfinite(model.predict(X)).all()
+    if "max_basis" in settings and reason == "max_basis":
+        assert model.n_basis_ == 7
+
+
+# ---- errata of 002
+
+
+def printed_residual_path(K: Array, y: Array, steps: int) -> list[int]:
+    """OROLS with (24): the residual updated with the ridge of the moment, as printed."""
+    M = len(y)
+    chosen: list[int] = []
+    e, lam = y - y.mean(), 0.0
+    for _ in range(steps):
+        i = max((i for i in range(M) if i not in chosen), key=lambda i: abs(e[i]))
+        chosen.append(i)
+        Q, _ = orthogonal_columns(np.column_stack([np.ones(M), K[:, chosen]]))
+        Q = Q.astype(float)
+        lam = reestimated_ridge(Q, y[:, None], lam, 1, floor=1e-6)
+        q = Q[:, -1]
+        e = e - q * (y @ q) / (lam + q @ q)
+    return chosen
+
+
+def test_erratum_002_1_the_printed_residual_is_right_for_a_fixed_ridge_only(rng):
+    X, Y = problem(rng)
+    y = Y[:, 0]
+    K = kernel_matrix("rbf", X, X, 0.8)
+    right = exhaustive_selection(K, Y, np.ones(ROWS), 15).chosen
+    printed = printed_residual_path(K, y, 15)
+    assert printed != right
+    model = OROLSRegressor(gamma=0.8, stop=None, max_basis=15).fit(X, y)
+    assert model.selection_path_.tolist() == right
+    # with the ridge held the two residuals are one
+    Q, _ = orthogonal_columns(np.column_stack([np.ones(ROWS), K[:, right]]))
+    Q = Q.astype(float)
+    lam, e = 0.3, y - y.mean()
+    for q in Q.T[1:]:
+        e = e - q * (y @ q) / (lam + q @ q)
+    np.testing.assert_allclose(e, (ridge_fit(Q, Y, lam, 1).P @ y), atol=1e-12)
+
+
+def test_erratum_002_5_a_jitter_on_the_diagonal_is_not_in_the_predictions(rng):
+    X, Y = problem(rng)
+    eps, chosen = 1e-3, [4, 17, 33]
+    K = kernel_matrix("rbf", X, X, 0.8)
+    jittered = (K + eps * np.eye(ROWS))[:, chosen]
+    alpha = np.linalg.lstsq(jittered, Y[:, 0], rcond=None)[0]
+    fitted, predicted = jittered @ alpha, K[:, chosen] @ alpha
+    gap = np.zeros(ROWS)
+    gap[chosen] = eps * alpha
+    np.testing.assert_allclose(fitted - predicted, gap, atol=1e-12)
+    assert np.abs(gap).max() > 1e-4, "the jitter shows"
+    # ours has none: what was fitted is what is predicted
+    model = OROLSRegressor(gamma=0.8, stop=None, max_basis=10).fit(X, Y[:, 0])
+    error = ((Y[:, 0] - model.predict(X)) ** 2).mean()
+    np.testing.assert_allclose(error, model.error_path_[-1], rtol=1e-9)
+
+
+def test_erratum_002_6_the_largest_residual_can_be_at_a_chosen_row(rng):
+    X, Y = problem(rng)
+    Y[5] += 30.0  # an outlier, which a large ridge leaves the largest residual
+    K = kernel_matrix("rbf", X, X, 0.8)
+    first = exhaustive_selection(K, Y, np.ones(ROWS), 1, lam=100.0)
+    assert first.chosen == [5]
+    e = ridge_fit(first.Q, Y, 100.0, 1).P @ Y
+    assert int(np.argmax(np.abs(e))) == 5, "the unrestricted argmax takes the same row again"
+    model = OROLSRegressor(gamma=0.8, alpha=100.0, stop=None, max_basis=10).fit(X, Y)
+    assert len(set(model.selection_path_.tolist())) == 10
+
+
+def test_erratum_002_8_without_reorthogonalisation_the_basis_is_lost(rng):
+    K, Y = ill_conditioned(rng, 1e8)
+    printed = paper_recursion(K[:, 1:])
+    # "needs not to be reorthogonalised as long as the Gram matrix has full rank": it has, to eight digits
+    assert np.linalg.matrix_rank(K) == K.shape[1]
+    assert off_diagonal(printed.Q) > 1e-3
+    basis = part(K, Y, LENIENT)
+    assert off_diagonal(basis.Q) < 1e-14
+    # and with it the least squares solution
+    best = Y - K @ np.linalg.lstsq(K, Y, rcond=None)[0]
+    ours, theirs = np.linalg.norm(basis.residual), np.linalg.norm(Y - K @ (printed.pseudoinverse @ Y))
+    assert ours <= np.linalg.norm(best) * (1 + 1e-7)
+    assert theirs > np.linalg.norm(best) * (1 + 1e-7)
+
+
+# ---- classes
+
+
+def three_classes(rng: np.random.Generator, n: int = 240) -> tuple[Array, Array]:
+    y = rng.integers(3, size=n)
+    centres = np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 1.7]])
+    return centres[y] + 0.45 * rng.standard_normal((n, 2)), np.array(["a", "b", "c"])[y]
+
+
+def test_per_class_is_one_regression_a_class(rng):
+    X, y = three_classes(rng)
+    model = OROLSClassifier(gamma=0.5, max_basis=30).fit(X, y)
+    scores = model.decision_function(X)
+    for j, label in enumerate(model.classes_):
+        one = OROLSRegressor(gamma=0.5, max_basis=30).fit(X, np.where(y == label, 1.0, -1.0))
+        np.testing.assert_allclose(scores[:, j], one.predict(X), atol=1e-10)
+        assert model.alpha_[j] == one.alpha_
+        assert model.n_basis_per_class_[j] == one.n_basis_
+        own = model.class_basis_[j]
+        assert model.basis_indices_[own].tolist() == one.basis_indices_.tolist()
+        assert np.count_nonzero(model.dual_coef_[:, j]) == one.n_basis_
+        np.testing.assert_allclose(model.pseudoinverse(X, label=label), one.pseudoinverse(X))
+    assert (np.diff(model.basis_indices_) > 0).all()
+    with pytest.raises(ValueError, match="label"):
+        model.pseudoinverse(X)
+
+
+def test_shared_is_one_regression_on_all_classes(rng):
+    X, y = three_classes(rng)
+    model = OROLSClassifier(gamma=0.5, basis="shared", max_basis=30).fit(X, y)
+    targets = np.where(y[:, None] == model.classes_, 1.0, -1.0)
+    one = OROLSRegressor(gamma=0.5, max_basis=30).fit(X, targets)
+    np.testing.assert_allclose(model.decision_function(X), one.predict(X), atol=1e-12)
+    assert model.n_basis_ == one.n_basis_
+    assert model.score(X, y) > 0.85
+    np.testing.assert_allclose(model.pseudoinverse(X), one.pseudoinverse(X))
+
+
+def test_two_classes_are_one_column(rng):
+    X, y = three_classes(rng)
+    keep = y != "c"
+    both = [OROLSClassifier(gamma=0.5, basis=b).fit(X[keep], y[keep]) for b in ("per-class", "shared")]
+    assert both[0].decision_function(X).shape == (len(X),)
+    np.testing.assert_array_equal(both[0].decision_function(X), both[1].decision_function(X))
+    assert both[0].n_basis_per_class_.shape == (1,)
+
+
+# ---- weights, threads, bad input
+
+
+def test_weights_are_repetitions(rng):
+    X, Y = problem(rng, 40)
+    v = rng.integers(0, 4, 40)
+    new = rng.uniform(-2, 2, (20, 2))
+    for settings in ({}, {"alpha": 0.1}, {"selection": "error-reduction"}):
+        model = OROLSRegressor(gamma=0.8, max_basis=10, stop=None, **settings)
+        weighted = clone(model).fit(X, Y, v.astype(float))
+        repeated = clone(model).fit(X.repeat(v, axis=0), Y.repeat(v, axis=0))
+        # a repeated row's column is a different sum of the same terms: rounding times the coefficients
+        scale = np.abs(weighted.dual_coef_).sum()
+        np.testing.assert_allclose(weighted.predict(new), repeated.predict(new), atol=1e-10 * scale)
+        assert (v[weighted.basis_indices_] > 0).all()
+
+
+def test_threads_do_not_change_a_bit(rng):
+    X = rng.uniform(-2, 2, (9000, 2))  # large enough for both reads to be shared out
+    y = np.sin(3 * X[:, 0]) + 0.1 * rng.standard_normal(9000)
+    for settings in ({}, {"selection": "error-reduction", "n_candidates": 30, "random_state": 0}):
+        model = OROLSRegressor(gamma=3.0, stop=None, max_basis=130, **settings)
+        one, two = clone(model).fit(X, y), clone(model).set_params(n_jobs=2).fit(X, y)
+        assert np.array_equal(one.dual_coef_, two.dual_coef_)
+        assert np.array_equal(one.basis_indices_, two.basis_indices_)
+
+
+@pytest.mark.parametrize("size", [0, 2, 200])
+def test_kept_kernel_values_change_nothing(rng, size):
+    X, Y = problem(rng, 1300)  # three chunks of 512 rows; 2 MB keep one block of them
+    model = OROLSRegressor(gamma=0.8, selection="error-reduction", stop=None, max_basis=8)
+    kept = clone(model).set_params(cache_size=size).fit(X, Y)
+    assert np.array_equal(kept.dual_coef_, model.fit(X, Y).dual_coef_)
+
+
+def test_hard_data_give_a_sensible_model(rng):
+    X, Y = problem(rng)
+    y = Y[:, 0]
+    flat = OROLSRegressor().fit(X, np.full(ROWS, 3.7))
+    assert flat.n_basis_ == 0
+    np.testing.assert_allclose(flat.predict(X), 3.7)
+    assert np.isfinite(flat.predict(X, return_std=True)[1]).all()
+
+    constant = np.column_stack([X, np.full(ROWS, 5.0)])
+    plain = OROLSRegressor(gamma=0.8).fit(X, y).predict(X)
+    np.testing.assert_allclose(OROLSRegressor(gamma=0.8).fit(constant, y).predict(constant), plain, atol=1e-9)
+    same = OROLSRegressor().fit(np.ones((20, 2)), rng.standard_normal(20))
+    assert same.n_basis_ == 0
+    assert same.n_dependent_ == 20
+
+    twice = OROLSRegressor(gamma=0.8, stop=None, max_basis=None, alpha=1e-3).fit(np.vstack([X, X]), np.r_[y, y + 0.1])
+    assert len(np.unique(twice.basis_vectors_, axis=0)) == twice.n_basis_ <= ROWS
+    assert np.isfinite(twice.predict(X)).all()
+
+    one = OROLSRegressor().fit([[1.0]], [2.0])
+    assert one.predict([[5.0]]) == 2.0
+    for scale in (1e-150, 1e140):
+        model = OROLSRegressor(gamma=0.8).fit(X, y * scale)
+        np.testing.assert_allclose(model.predict(X) / scale, plain, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"n_candidates": 59}, "n_candidates=59"),
+        ({"candidates": [0, 60]}, "row number 60"),
+        ({"candidates": [0.5]}, "row numbers"),
+        ({"candidates": []}, "candidates"),
+        ({"gammas": []}, "gammas is empty"),
+        ({"gammas": [1.0, -1.0]}, "gamma"),
+        ({"max_basis": 0}, "max_basis"),
+        ({"max_basis": 1.5}, "max_basis"),
+        ({"alpha": -1.0}, "alpha"),
+        ({"stop": "lambda"}, "stop"),
+        ({"patience": 0}, "patience"),
+    ],
+)
+def test_a_wrong_parameter_is_named_and_the_model_stays(rng, settings, message):
+    X, Y = problem(rng)
+    model = OROLSRegressor(gamma=0.8).fit(X, Y)
+    before = pickle.dumps({k: v for k, v in vars(model).items() if k.endswith("_")})
+    model.set_params(**settings)
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, Y)
+    assert pickle.dumps({k: v for k, v in vars(model).items() if k.endswith("_")}) == before
+
+
+@pytest.mark.parametrize("scale", [1e-40, 1e40])
+def test_kernel_values_out_of_range_are_named(rng, scale):
+    X, Y = problem(rng)
+    with pytest.raises(ValueError, match="rescale X"):
+        OROLSRegressor(kernel="linear").fit(X * scale, Y)
+    plain = OROLSRegressor(kernel="linear", stop=None).fit(X, Y)
+    assert plain.n_basis_ == 2
+    for y_scale in (1e-140, 1.0, 1e150):
+        small = OROLSRegressor(kernel="linear", stop=None).fit(X * scale**0.8, Y * y_scale)
+        np.testing.assert_allclose(small.predict(X * scale**0.8) / y_scale, plain.predict(X), atol=1e-12)
+
+
+def test_one_class_and_no_model():
+    with pytest.raises(ValueError, match="1 class"):
+        OROLSClassifier().fit([[0.0], [1.0]], ["a", "a"])
+    with pytest.raises(NotFittedError):
+        OROLSRegressor().predict([[0.0]])
+    with pytest.raises(NotFittedError):
+        _ = OROLSRegressor().dual_coef_
+    assert not hasattr(OROLSRegressor, "partial_fit")
+    assert not hasattr(OROLSClassifier, "partial_fit")
+    assert "partial_fit" in OROLSRegressor.__doc__
+
+
+def test_a_fitted_model_is_arrays(rng):
+    X, Y = problem(rng)
+    model = OROLSRegressor(gammas=[0.5, 2.0]).fit(X, Y)
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        again = pickle.loads(pickle.dumps(model, protocol))
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_display_of_the_path(rng):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    from kernsift.display import BasisPathDisplay
+
+    pyplot.switch_backend("Agg")
+    X, y = three_classes(rng)
+    regressor = OROLSRegressor(gamma=0.5).fit(X, X[:, 0] ** 2)
+    display = BasisPathDisplay.from_estimator(regressor)
+    assert [a.get_ylabel() for a in display.axes_] == ["GCV", "alpha", "training error"]
+    np.testing.assert_array_equal(display.lines_[0].get_ydata(), regressor.gcv_path_)
+    np.testing.assert_array_equal(display.lines_[0].get_xdata(), np.arange(len(regressor.gcv_path_)))
+    classifier = OROLSClassifier(gamma=0.5).fit(X, y)
+    display = BasisPathDisplay.from_estimator(classifier, paths=("gcv",))
+    assert len(display.lines_) == 3
+    assert [t.get_text() for t in display.axes_[0].get_legend().get_texts()] == ["a", "b", "c"]
+    with pytest.raises(ValueError, match="paths"):
+        BasisPathDisplay.from_estimator(regressor, paths=("beta",))
+    pyplot.close("all")
+
+
+def test_both_are_public():
+    assert {"OROLSClassifier", "OROLSRegressor"} <= set(kernsift.__all__)
