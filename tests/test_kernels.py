@@ -78,6 +78,14 @@ def test_one_at_zero_and_exactly_zero_far_away(name):
     assert 0 < K[0, 3] < 0.1
 
 
+def test_exp_to_two_units_in_the_last_place(rng):
+    """The kernels' own exp, through a laplacian kernel of width 1 on a line: k(0, t) = exp(-t)."""
+    t = np.concatenate([rng.uniform(0, 708, 200_000), rng.uniform(0, 1, 50_000), [0.0, 708.0, np.log(2) / 2]])
+    got = make("laplacian", [1.0], [0.0]).matrix(np.zeros((1, 1)), t[:, None])[0]
+    np.testing.assert_allclose(got, np.exp(-t), rtol=2 * np.finfo(float).eps)
+    assert got[-3] == 1.0
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_value_does_not_depend_on_its_place(name, rng):
     X = rng.standard_normal((53, 4))

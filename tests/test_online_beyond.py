@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import copy
+import multiprocessing
+import os
 import pickle
+import warnings
 
 import numpy as np
 import oracles
 import pytest
 from kernsift import OnlineLSSVMClassifier, OnlineLSSVMRegressor
+from kernsift._threads import n_threads
 from test_online import core, stream
 
 KERNEL = oracles.kernel_function("rbf", 0.5, dtype=np.float64)
@@ -225,6 +229,36 @@ def test_update_and_predict_one_are_partial_fit_and_predict(rng):
         with pytest.raises(ValueError, match=r"x|y"):
             fast.update(x, y)
     assert pickle.dumps(fast) == before
+
+
+def test_predictions_do_not_depend_on_threads(rng, monkeypatch):
+    X, Y, _ = stream(20_000, rng, outputs=2)
+    model = OnlineLSSVMRegressor(gamma=0.5, max_basis=60).fit(X[:2000], Y[:2000])
+    one, one_std = model.predict(X, return_std=True)
+    for n_jobs in (2, 3, -1):
+        many, many_std = model.set_params(n_jobs=n_jobs).predict(X, return_std=True)
+        np.testing.assert_array_equal(many, one)
+        np.testing.assert_allclose(many_std, one_std, rtol=1e-12)  # matrix products of parts of other sizes
+    model.partial_fit(X[:10], Y[:10])  # how many threads is not part of the stream
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    assert n_threads(8) == 1
+    monkeypatch.delenv("OMP_NUM_THREADS")
+    assert n_threads(None) == 1
+    assert n_threads(3) == 3
+
+
+def test_a_fork_after_threads_predicts(rng):
+    """std::thread leaves nothing behind that a forked child could hang in."""
+    if not hasattr(os, "fork"):
+        pytest.skip("no fork here")
+    X, Y, _ = stream(20_000, rng)
+    model = OnlineLSSVMRegressor(gamma=0.5, max_basis=60, n_jobs=2).fit(X[:2000], Y[:2000, 0])
+    expected = model.predict(X)
+    context = multiprocessing.get_context("fork")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # Python's own, about fork beside threads
+        with context.Pool(1) as pool:
+            np.testing.assert_array_equal(pool.apply_async(model.predict, (X,)).get(timeout=60), expected)
 
 
 @pytest.mark.parametrize(

@@ -165,23 +165,23 @@ void bind_engine(py::module_& m, const char* name) {
            },
            py::arg("X").noconvert(), py::arg("Y").noconvert(), py::arg("sample_weight").noconvert())
       .def("predict",
-           [](const Model& self, const Array& X) {
+           [](const Model& self, const Array& X, Index threads) {
              const auto x = rows(X, self.model.dictionary().kernel().n_features(), "X");
              Array out = array(x.rows(), self.model.n_outputs());
              auto f = rows_out(out);
-             self.settled([&] { self.model.predict(x, f); });
+             self.settled([&] { self.model.predict(x, f, threads); });
              return out;
            },
-           py::arg("X").noconvert())
+           py::arg("X").noconvert(), py::arg("threads") = 1)
       .def("variance",
-           [](const Model& self, const Array& X) {
+           [](const Model& self, const Array& X, Index threads) {
              const auto x = rows(X, self.model.dictionary().kernel().n_features(), "X");
              Array spread = array(x.rows()), delta = array(x.rows());
              auto s = vector_out(spread), d = vector_out(delta);
-             self.settled([&] { self.model.variance(x, s, d); });
+             self.settled([&] { self.model.variance(x, s, d, threads); });
              return py::make_tuple(spread, delta);
            },
-           py::arg("X").noconvert())
+           py::arg("X").noconvert(), py::arg("threads") = 1)
       .def_property_readonly("n_outputs", [](const Model& self) { return self.model.n_outputs(); })
       .def_property_readonly("kernel", [](const Model& self) { return self.model.dictionary().kernel(); })
       .def_property_readonly("basis",

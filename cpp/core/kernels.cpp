@@ -4,12 +4,13 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "core/packet_exp.hpp"
+
 namespace kernsift {
 
 namespace {
 
 namespace simd = Eigen::internal;
-using Packet = simd::packet_traits<double>::type;
 constexpr int kLanes = simd::unpacket_traits<Packet>::size;
 constexpr int kPackets = static_cast<int>(kPanel) / kLanes;  // packets a panel
 static_assert(kPackets * kLanes == kPanel, "a panel is a whole number of packets");
@@ -18,17 +19,6 @@ constexpr int kTileRows = kPackets == 1 ? 8 : 12 / kPackets;
 
 // From here on |x|^2 + |x'|^2 - 2 x.x' would lose more than about 1e-13 of the exponent.
 constexpr double kFarNorm = 256.0;
-// Below this argument exp is denormal; Eigen's packet exp never returns 0 there.
-constexpr double kExpFloor = -708.0;
-
-Packet splat(double x) { return simd::pset1<Packet>(x); }
-
-// exp for non-positive arguments, exactly 0 far away.
-Packet exp_to_zero(const Packet& x) {
-  const Packet floor = splat(kExpFloor);
-  return simd::pselect(simd::pcmp_lt(x, floor), simd::pzero(x), simd::pexp(simd::pmax(x, floor)));
-}
-
 // --- what is summed over the features -------------------------------------------------------------------------
 
 struct Dot {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/parallel.hpp"
+
 namespace kernsift {
 
 namespace {
@@ -226,32 +228,44 @@ void OnlineLSSVM<State>::append(const double* x, Index row) {
 }
 
 template <class State>
-void OnlineLSSVM<State>::predict(const Rows& X, RowsOut out) const {
+void OnlineLSSVM<State>::predict(const Rows& X, RowsOut out, Index threads) const {
   Matrix coef = Matrix::Zero(dictionary_.padded(), n_outputs());
   coef.topRows(dictionary_.size()) = state_.beta();
   const Vector intercept = state_.intercept();
-  PreparedRows rows;
-  for (Index first = 0; first < X.rows(); first += kChunk) {
-    const Index count = std::min(kChunk, X.rows() - first);
-    dictionary_.kernel().prepare(X.middleRows(first, count), rows);
-    dictionary_.kernel().expand(dictionary_.panels(), coef, intercept, rows, 0, count, out.middleRows(first, count));
-  }
+  share_rows(X.rows(), threads, grain(), [&](Index begin, Index n) {
+    PreparedRows rows;
+    for (Index first = begin; first < begin + n; first += kChunk) {
+      const Index count = std::min(kChunk, begin + n - first);
+      dictionary_.kernel().prepare(X.middleRows(first, count), rows);
+      dictionary_.kernel().expand(dictionary_.panels(), coef, intercept, rows, 0, count, out.middleRows(first, count));
+    }
+  });
 }
 
 template <class State>
-void OnlineLSSVM<State>::variance(const Rows& X, VectorRef spread, VectorRef delta) const {
-  Matrix K(dictionary_.padded(), std::min(kTile, X.rows()));
-  Vector k_self(K.cols());
-  PreparedRows rows;
-  for (Index first = 0; first < X.rows(); first += kTile) {
-    const Index count = std::min(kTile, X.rows() - first);
-    dictionary_.kernel().prepare(X.middleRows(first, count), rows);
-    dictionary_.block(rows, 0, count, K.leftCols(count));
-    for (Index r = 0; r < count; ++r) k_self[r] = dictionary_.kernel().self(rows, r);
-    state_.variance(K.topLeftCorner(dictionary_.size(), count), k_self.head(count), spread.segment(first, count),
-                    delta.segment(first, count));
-  }
+void OnlineLSSVM<State>::variance(const Rows& X, VectorRef spread, VectorRef delta, Index threads) const {
+  share_rows(X.rows(), threads, grain(), [&](Index begin, Index n) {
+    Matrix K(dictionary_.padded(), std::min(kTile, n));
+    Vector k_self(K.cols());
+    PreparedRows rows;
+    for (Index first = begin; first < begin + n; first += kTile) {
+      const Index count = std::min(kTile, begin + n - first);
+      dictionary_.kernel().prepare(X.middleRows(first, count), rows);
+      dictionary_.block(rows, 0, count, K.leftCols(count));
+      for (Index r = 0; r < count; ++r) k_self[r] = dictionary_.kernel().self(rows, r);
+      state_.variance(K.topLeftCorner(dictionary_.size(), count), k_self.head(count), spread.segment(first, count),
+                      delta.segment(first, count));
+    }
+  });
   spread /= scale();
+}
+
+// Rows that are worth a thread of their own: about a millisecond of work, and whole tiles.
+template <class State>
+Index OnlineLSSVM<State>::grain() const {
+  constexpr double kWork = 2e7;  // flops
+  const double a_row = 2.0 * static_cast<double>((dictionary_.size() + 1) * (dictionary_.kernel().n_features() + 8));
+  return round_up(static_cast<Index>(kWork / a_row) + 1, kTile);
 }
 
 template <class State>

@@ -61,7 +61,8 @@ class OnlineLSSVM {
   // Brings everything up to date with the rows learned: call before reading anything below.
   void settle() { state_.settle(); }
 
-  void predict(const Rows& X, RowsOut out) const;
+  // On up to `threads` threads, with the same result for any number of them.
+  void predict(const Rows& X, RowsOut out, Index threads = 1) const;
 
   // --- one row at a time, nothing allocated ---
   void update(const ConstVectorRef& x, const ConstVectorRef& y, double v);
@@ -72,7 +73,7 @@ class OnlineLSSVM {
                    RowsOut mean, RowsOut variance, std::int64_t* n_basis);
 
   // spread = w'C w and delta = distance to the span, for the predictive variance [MATH 1.9].
-  void variance(const Rows& X, VectorRef spread, VectorRef delta) const;
+  void variance(const Rows& X, VectorRef spread, VectorRef delta, Index threads = 1) const;
 
   // From the state alone [MATH 1.8]; per output.
   Vector cost() const { return state_.cost() * scale(); }
@@ -116,6 +117,7 @@ class OnlineLSSVM {
   // Forgetting. Instead of shrinking the past at every row, the weights of new rows grow, row j after the last fading
   // by forgetting^-j, and everything is scaled back (with the ridge restored) every fade_period() rows: in between
   // nothing but the weights differs from a stream that forgets nothing.
+  Index grain() const;
   bool forgets() const { return settings_.forgetting < 1; }
   std::int64_t fade_period() const;
   void fade_if_due();

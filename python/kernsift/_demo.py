@@ -32,6 +32,7 @@ Tick = Callable[[int], None]
 LAGS = 6  # values of the series that make one input
 BLOCK = 50  # rows predicted, then learnt, at a time
 CAP = 200  # kernels we may keep, and random features the SGD rival gets
+FORGETTING = 0.999  # weight of a row against the next: a memory of about a thousand rows
 WINDOW = 2000  # rows the kernel ridge rival can afford to keep ...
 REFIT = 500  # ... and how often it is refitted on them
 WIDTHS = (0.5, 1.0, 2.0)  # gamma times the number of inputs, tried for every learner
@@ -90,6 +91,13 @@ class Kernsift:
         return int(self.model.n_basis_)
 
 
+class KernsiftForgetting(Kernsift):
+    """Ours, for a world known to change: each row counts a little less than the one after it."""
+
+    def __init__(self, seed: int, **settings: Any) -> None:
+        super().__init__(seed, forgetting=FORGETTING, **settings)
+
+
 class RandomFeaturesSGD:
     """scikit-learn's own answer for streams: random Fourier features and a linear model by gradient steps.
 
@@ -140,6 +148,7 @@ class WindowedKernelRidge:
 
 CONTENDERS: dict[str, type[Any]] = {
     "kernsift OnlineLSSVMRegressor": Kernsift,
+    f"kernsift, forgetting={FORGETTING}": KernsiftForgetting,
     "RBFSampler + SGDRegressor": RandomFeaturesSGD,
     "KernelRidge, last rows": WindowedKernelRidge,
 }
@@ -277,7 +286,7 @@ def plot(runs: list[Run], path: Path) -> None:
     figure = Figure(figsize=(8.0, 5.0), layout="constrained")
     FigureCanvasAgg(figure)  # no window system, and the caller's own matplotlib state stays as it is
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=[2, 1])
-    for run, style in zip(runs, ("-", "--", ":"), strict=True):
+    for run, style in zip(runs, ("-", "-.", "--", ":"), strict=True):
         square = np.concatenate([[0.0], np.cumsum(np.nan_to_num(run.error) ** 2)])
         at = np.arange(width + BLOCK, n + 1)  # the first block has no errors
         above.plot(at, np.sqrt((square[at] - square[at - width]) / width), style, label=run.name)

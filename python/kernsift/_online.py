@@ -13,6 +13,7 @@ from . import _core
 from ._classes import class_targets
 from ._online_base import OnlineBase
 from ._online_stream import StreamRegression
+from ._threads import n_threads
 from ._validation import (
     as_targets,
     check_weights,
@@ -65,6 +66,8 @@ class OnlineLSSVMRegressor(RegressorMixin, StreamRegression):
     forgetting : float in (0, 1], default=1.0
         Weight of a row against the one after it.  The ridge does not fade with the rows: without it, directions
         that no recent row excites would lose their prior and blow up.
+    n_jobs : int or None, default=None
+        Threads for predictions; None is one, -1 all.  ``OMP_NUM_THREADS`` is honoured; results do not depend on it.
     random_state : int, RandomState or None
         For gamma="median" on many rows.
 
@@ -161,7 +164,7 @@ class OnlineLSSVMRegressor(RegressorMixin, StreamRegression):
             return mean
         self._needs_ridge("predict(return_std=True)")
         core = self._fitted()
-        spread, delta = core.variance(self._rows(X))
+        spread, delta = core.variance(self._rows(X), n_threads(self.n_jobs))
         # [MATH 1.9] alpha w'Cw + delta in units of the prior, whose scale is noise / alpha; plus the noise itself
         relative = 1.0 + spread + delta / self.alpha_
         std = np.sqrt(relative[:, None] * core.noise_variance)
@@ -195,6 +198,7 @@ class OnlineLSSVMClassifier(ClassifierMixin, OnlineBase):
     swap_until : int or None, default=None
     exact_rows : int, default=0
     forgetting : float in (0, 1], default=1.0
+    n_jobs : int or None, default=None
     random_state : int, RandomState or None
         All as in :class:`OnlineLSSVMRegressor`.
 

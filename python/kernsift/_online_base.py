@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from . import _core
 from ._kernel import KERNEL_CONSTRAINTS, make_kernel
 from ._persist import pack, unpack
+from ._threads import n_threads
 from ._validation import Interval, StrOptions, check_is_fitted, check_rows, validate_data
 
 ADMISSIONS = ("product", "two-part", "per-sample", "novelty")
@@ -44,6 +45,7 @@ class OnlineBase(BaseEstimator):
         "swap_until": [Interval(Integral, 1, None, closed="left"), None],
         "exact_rows": [Interval(Integral, 0, None, closed="left")],
         "forgetting": [Interval(Real, 0, 1, closed="right")],
+        "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
 
@@ -64,6 +66,7 @@ class OnlineBase(BaseEstimator):
         swap_until: int | None = None,
         exact_rows: int = 0,
         forgetting: float = 1.0,
+        n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.kernel = kernel
@@ -80,6 +83,7 @@ class OnlineBase(BaseEstimator):
         self.swap_until = swap_until
         self.exact_rows = exact_rows
         self.forgetting = forgetting
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
     # --- learning ---
@@ -150,6 +154,8 @@ class OnlineBase(BaseEstimator):
         """A stream keeps the parameters it began with: widths and ridge are in its state."""
         for name, begun in self._begun_with.items():
             now = getattr(self, name)
+            if name == "n_jobs":  # changes how, not what
+                continue
             if now is not begun and not np.array_equal(now, begun):
                 raise ValueError(
                     f"{name} was {begun!r} when this stream began and is {now!r} now; call fit to start again, or "
@@ -276,7 +282,7 @@ class OnlineBase(BaseEstimator):
 
     def _scores(self, X: ArrayLike) -> NDArray[np.float64]:
         check_is_fitted(self)
-        return self._fitted().predict(self._rows(X))
+        return self._fitted().predict(self._rows(X), n_threads(self.n_jobs))
 
     def _rows(self, X: ArrayLike) -> NDArray[np.float64]:
         return validate_data(self, X, reset=False, dtype=np.float64, order="C")

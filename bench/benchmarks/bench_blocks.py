@@ -1,0 +1,122 @@
+"""The stream at the machine's speed: quiet blocks, a second pass, predictions and single rows, against limits.
+
+Flops counted: 2md for the kernels of a row, m^2 for its coordinates, m^2 for the cross product; exp is not counted.
+The limit is numpy's dgemm on one thread in the same run.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+
+import numpy as np
+from sklearn.linear_model import SGDRegressor
+
+from .common import SEED, Array, Timed, assert_close, kernsift, ratio, setup  # noqa: F401
+
+NOISE = 0.05  # of the rows about their centres: far below the novelty threshold
+ROWS = 20_000
+
+
+def flops_per_second(work: Callable[[], object], flops: float, rounds: int = 3) -> float:
+    """Best of a few rounds."""
+    times = []
+    for _ in range(rounds):
+        begin = time.thread_time()
+        work()
+        times.append(time.thread_time() - begin)
+    return flops / min(times)
+
+
+def dgemm_peak() -> float:
+    A = np.random.default_rng(SEED).standard_normal((800, 800))
+    return flops_per_second(lambda: A @ A, 2.0 * 800**3, rounds=5)
+
+
+def fraction_of_dgemm(work: Callable[[], object], flops: float) -> float:
+    """Of the same-run peak: median over interleaved rounds."""
+    return float(f"{statistics.median(flops_per_second(work, flops, 1) / dgemm_peak() for _ in range(3)):.3g}")
+
+
+class Quiet(Timed):
+    """A dictionary of m kernels and rows that repeat their neighbourhoods."""
+
+    params = ([100, 300, 500], [5, 54])
+    param_names = ("m", "d")
+
+    def setup(self, m: int, d: int) -> None:
+        rng = np.random.default_rng(SEED)
+        centres = 3.0 * rng.standard_normal((m, d))
+        self.X = centres[rng.integers(m, size=ROWS)] + NOISE * rng.standard_normal((ROWS, d)) / np.sqrt(d)
+        self.y = np.sin(self.X[:, 0])
+        self.models = {}
+        for engine in ("orthonormal", "inverse"):
+            model = kernsift.OnlineLSSVMRegressor(
+                gamma=5.0 / d, alpha=1.0, novelty_tol=0.5, admission="novelty", fit_intercept=False, engine=engine
+            )
+            self.models[engine] = model.fit(centres, np.sin(centres[:, 0]))
+            assert model.n_basis_ == m
+        few = slice(0, 200)
+        for model in self.models.values():
+            model.partial_fit(self.X[few], self.y[few])
+            assert model.n_basis_ == m
+        # The same 200 rows, learned in the same order; alpha = 1 keeps both engines at ten digits and better.
+        assert_close(*(model.predict(self.X[:50]) for model in self.models.values()), 1e-9)
+        self.models["orthonormal"].partial_fit(self.X, self.y)  # long enough to be known as quiet
+        self.flops = 2.0 * ROWS * m * (d + m)
+
+    def learn(self) -> None:
+        self.models["orthonormal"].partial_fit(self.X, self.y)
+
+    def track_fraction_of_dgemm(self, m: int, d: int) -> float:
+        return fraction_of_dgemm(self.learn, self.flops)
+
+    def track_ratio_to_rows(self, m: int, d: int) -> float:
+        """Our time a row over the explicit recursion's, row by row."""
+        few = slice(0, 1000)
+        rows = self.models["inverse"]
+        raw = ratio(lambda _: self.learn(), lambda _: rows.partial_fit(self.X[few], self.y[few]), rounds=3)
+        return float(f"{raw * 1000 / ROWS:.3g}")
+
+    def track_refit_fraction_of_dgemm(self, m: int, d: int) -> float:
+        model = self.models["orthonormal"]
+        return fraction_of_dgemm(lambda: model.refit(self.X, self.y), self.flops)
+
+    def track_predict_fraction_of_dgemm(self, m: int, d: int) -> float:
+        model = self.models["orthonormal"]
+        return fraction_of_dgemm(lambda: model.predict(self.X), 2.0 * ROWS * m * d)
+
+
+class OneRow(Timed):
+    """`update` and `predict_one` of single rows beside scikit-learn's linear `partial_fit` of one row."""
+
+    params = [50, 100]
+    param_names = ("m",)
+
+    def setup(self, m: int) -> None:
+        rng = np.random.default_rng(SEED)
+        centres = 3.0 * rng.standard_normal((m, 8))
+        self.X = centres[rng.integers(m, size=500)] + NOISE * rng.standard_normal((500, 8))
+        self.y = np.sin(self.X[:, 0])
+        self.model = kernsift.OnlineLSSVMRegressor(gamma=0.5, novelty_tol=0.5).fit(centres, np.sin(centres[:, 0]))
+        self.rival = SGDRegressor().fit(self.X, self.y)
+        mean = np.array([self.model.predict_one(x) for x in self.X])
+        assert_close(mean, self.model.predict(self.X), 1e-10)
+
+    def by_rows(self, learn: Callable[[Array, float], object]) -> None:
+        for x, y in zip(self.X, self.y, strict=True):
+            learn(x, y)
+
+    def time_update(self, m: int) -> None:
+        self.by_rows(self.model.update)
+
+    def track_microseconds_a_row(self, m: int) -> float:
+        return float(f"{1e6 / flops_per_second(lambda: self.by_rows(self.model.update), len(self.X)):.3g}")
+
+    def track_update_ratio_to_sgd(self, m: int) -> float:
+        return ratio(
+            lambda _: self.by_rows(self.model.update),
+            lambda _: self.by_rows(lambda x, y: self.rival.partial_fit(x[None], [y])),
+            rounds=3,
+        )

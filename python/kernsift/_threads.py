@@ -1,0 +1,23 @@
+"""How many threads a call may use."""
+
+from __future__ import annotations
+
+import os
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """Threads for `n_jobs` as joblib counts them: None is one, -1 all, -2 all but one.
+
+    Never more than ``OMP_NUM_THREADS`` allows, if it is set.
+    """
+    if n_jobs == 0:
+        raise ValueError("n_jobs=0 has no meaning; use None for one thread or -1 for all")
+    threads = 1 if n_jobs is None else n_jobs if n_jobs > 0 else _cpus() + 1 + n_jobs
+    limit = os.environ.get("OMP_NUM_THREADS", "")
+    if limit.isdigit() and int(limit) > 0:
+        threads = min(threads, int(limit))
+    return max(1, threads)
+
+
+def _cpus() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
