@@ -104,7 +104,7 @@ class Reduction {
   Vector scores() const {
     const Vector squares = beta_.rowwise().squaredNorm();
     if (!options_.by_cost) return squares;  // the paper names no criterion; this is Suykens'
-    return squares.array() / diagonal_.head(span_.size()).array();  // [ISLS 6.1]
+    return squares.array() / diagonal_.head(span_.size()).array();  // [MATH 6.3]
   }
 
   void remove(Index i) {
@@ -126,7 +126,7 @@ class Reduction {
     removal.rotations.rotate_rows(s_.t, 0);
     removal.last = n - 1;
     removal.tau = s_.t.row(n - 1).transpose();
-    s_.cost += removal.tau.cwiseAbs2();  // [ISLS 6.1]: exactly beta_i^2 / [H^-1]_ii
+    s_.cost += removal.tau.cwiseAbs2();  // [MATH 6.3]: exactly beta_i^2 / [H^-1]_ii
     s_.t.conservativeResize(n - 1, Eigen::NoChange);
     drop(s_.mean, i, n);
     removed_.push_back(positions_[i]);
