@@ -35,9 +35,7 @@ def off(value, truth):
     return np.max(np.abs(np.asarray(value) - truth)) / np.max(np.abs(truth))
 
 
-@parametrize_with_checks(
-    [LSSVMRegressor(), LSSVMClassifier(), LSSVMRegressor(kernel="matern32", robust=True)]
-)
+@parametrize_with_checks([LSSVMRegressor(), LSSVMClassifier(), LSSVMRegressor(kernel="matern32", robust=True)])
 def test_scikit_learn(estimator, check):
     check(estimator)
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import skops.io
 from kernsift import LSSVMRegressor, PruningPathDisplay, SparseLSSVMClassifier, SparseLSSVMRegressor, _core, _memory
-from kernsift._sparse_lssvm import first_basis
+from kernsift._pruning import first_basis
 from oracles_lssvm import (
     bordered,
     dense_cost,
@@ -490,9 +490,9 @@ def test_robust_start_is_the_robust_dense_model(method):
 @pytest.mark.parametrize("method", ["isls", "sls"])
 def test_more_rows_than_max_start(method):
     X, Y, v = cloud(n=120)
-    model = SparseLSSVMRegressor(
-        gamma=0.3, alpha=0.1, max_start=30, max_basis=10, method=method, random_state=1
-    ).fit(X, Y, v)
+    model = SparseLSSVMRegressor(gamma=0.3, alpha=0.1, max_start=30, max_basis=10, method=method, random_state=1).fit(
+        X, Y, v
+    )
     assert model.path_["n_basis"][0] == 30
     assert model.n_basis_ == 10
     K = gram(model, X)
@@ -503,9 +503,9 @@ def test_more_rows_than_max_start(method):
         alpha, b = dense_lssvm(K[np.ix_(S, S)], Y[S], v[S], 0.1)
         assert off(model.dual_coef_, alpha) < 1e-10
         assert off(model.residuals_, Y - K[:, S] @ alpha - b) < 1e-10
-    same = SparseLSSVMRegressor(
-        gamma=0.3, alpha=0.1, max_start=30, max_basis=10, method=method, random_state=1
-    ).fit(X, Y, v)
+    same = SparseLSSVMRegressor(gamma=0.3, alpha=0.1, max_start=30, max_basis=10, method=method, random_state=1).fit(
+        X, Y, v
+    )
     np.testing.assert_array_equal(same.path_["kernels"], model.path_["kernels"])
     assert first_basis(5, 5, None).tolist() == first_basis(5, None, None).tolist() == [0, 1, 2, 3, 4]
     drawn = first_basis(100, 7, 0)

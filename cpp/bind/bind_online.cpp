@@ -88,14 +88,14 @@ void bind_engine(py::module_& m, const char* name) {
       .def("__reduce__",
            [](const Model& self) {
              const OnlineSettings& s = self.model.settings();
-             return py::make_tuple(
-                 py::type::of<Model>(),
+             const py::tuple arguments =
                  py::make_tuple(self.model.dictionary().kernel(), self.model.n_outputs(), s.alpha,
                                 s.admission.novelty_tol, s.admission.usefulness_tol, rule_name(s.admission.rule),
-                                s.max_basis, s.fit_intercept),
-                 save(self));
+                                s.max_basis, s.fit_intercept);
+             return py::make_tuple(py::module_::import("kernsift._core").attr("rebuild"),
+                                   py::make_tuple(py::type::of<Model>(), arguments, save(self)));
            })
-      .def("__setstate__", &load<State>)
+      .def("restore", &load<State>, py::arg("state"))
       .def("state", &save<State>)
       .def("learn", &learn<State>, py::arg("X").noconvert(), py::arg("Y").noconvert(),
            py::arg("sample_weight").noconvert())
@@ -172,6 +172,14 @@ void bind_engine(py::module_& m, const char* name) {
 }  // namespace
 
 void bind_online(py::module_& m) {
+  m.def(
+      "rebuild",
+      [](const py::type& engine, const py::tuple& arguments, const py::dict& state) {
+        py::object model = engine(*arguments);
+        model.attr("restore")(state);
+        return model;
+      },
+      py::arg("engine"), py::arg("arguments"), py::arg("state"));
   bind_engine<OrthonormalState>(m, "OnlineLSSVM");
   bind_engine<InverseState>(m, "OnlineInverse");
 }

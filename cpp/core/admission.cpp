@@ -41,6 +41,7 @@ void TargetMoments::add(const double* y, double weight) {
 
 Outcome Admission::judge(double delta, double k_self, double usefulness, double t, double variance) const {
   if (!(delta > novelty_tol * k_self)) return Outcome::rejected_novelty;
+  if (!(delta > kNoveltyFloor * k_self)) return Outcome::refused;
   const double tol2 = usefulness_tol * variance;
   bool useful = true;
   switch (rule) {
@@ -49,8 +50,7 @@ Outcome Admission::judge(double delta, double k_self, double usefulness, double 
     case Rule::per_sample: useful = delta * usefulness > tol2 * t; break;  // MATH 1.6 'paper_mean'
     case Rule::novelty: break;                                             // Engel's ALD
   }
-  if (!useful) return Outcome::rejected_usefulness;
-  return delta > kNoveltyFloor * k_self ? Outcome::admitted : Outcome::refused;
+  return useful ? Outcome::admitted : Outcome::rejected_usefulness;
 }
 
 Index weakest(const ConstVectorRef& scores, double newcomer) {

@@ -62,7 +62,7 @@ void InverseState::border(const ConstVectorRef& w_b, double Delta_b, const Const
 
 void InverseState::grow(const Look& row) {
   const Index m = size(), p = dimension();
-  reserve(grown_capacity(beta_.rows(), m + 1));
+  reserve(grown_capacity(beta_.rows() - offset(), m + 1));
   normal(row);  // the papers' order: the row first, then the column
   auto w_b = w_b_.head(p);
   w_b = (row.delta / row.Delta) * g_.head(p);  // [JP 14]; g from before the normal step
@@ -83,16 +83,11 @@ void InverseState::seat_bias(const double* y, double v) {
   log_det_ = std::log(v);
 }
 
-// The constant already fits the first row: delta times it is the new column on the rows seen, and kappa = 0.
-void InverseState::grow_seated(double delta) {
-  border(Vector::Constant(1, delta), delta * alpha_, Vector(), delta);
-  beta_.row(1).setZero();
-}
-
 bool InverseState::scores_after_growth(const Look& row, VectorRef scores) {
   const Index m = size(), b = offset();
-  return kernsift::scores_after_growth(row, beta_.middleRows(b, m), P_inv_.diagonal().tail(m), g_.segment(b, m),
-                                       a_.head(m), rho_, alpha_, scores);
+  u_.head(m) = P_inv_.diagonal().tail(m);
+  return kernsift::scores_after_growth(row, beta_.middleRows(b, m), u_.head(m), g_.segment(b, m), a_.head(m), rho_,
+                                       alpha_, scores);
 }
 
 void InverseState::remove(Index i) {

@@ -29,7 +29,6 @@ class InverseState {
   void normal(const Look& row);
   void grow(const Look& row);
   void seat_bias(const double* y, double v);
-  void grow_seated(double delta);
 
   void track_diagonal() {}  // P^-1 is explicit
   bool scores_after_growth(const Look& row, VectorRef scores);

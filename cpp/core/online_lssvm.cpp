@@ -38,7 +38,12 @@ template <class State>
 auto OnlineLSSVM<State>::learn_row(const double* x, Index row, const double* y, double v, double* apriori) -> Event {
   if (state_.bias_pending()) {
     std::fill_n(apriori, n_outputs(), 0.0);
-    return v > 0 ? learn_first_row(x, row, y, v) : Event{Outcome::ignored, -1};
+    if (!(v > 0)) return {Outcome::ignored, -1};
+    // The constant takes the first row whole: a kernel could lower the cost by nothing, and its column would equal
+    // that of the constant, told apart by the ridge alone.
+    count_row(y, v);
+    state_.seat_bias(y, v);
+    return {Outcome::rejected_usefulness, -1};
   }
   const double k_self = dictionary_.kernel().self(prepared_, row);
   if (k_.size() < dictionary_.padded()) k_.resize(grown_capacity(k_.size(), dictionary_.padded()));
@@ -49,31 +54,11 @@ auto OnlineLSSVM<State>::learn_row(const double* x, Index row, const double* y, 
   if (!(look.Delta > 0) || !(look.den > 0) || !std::isfinite(look.usefulness))
     return {Outcome::refused, -1};  // the explicit inverse has turned indefinite: the row would only harm it
 
-  moments_.add(y, v);
-  sum_log_weights_ += std::log(v);
-  ++t_;
+  count_row(y, v);
   const Outcome outcome = settings_.admission.judge(look.delta, k_self, look.usefulness, static_cast<double>(t_),
                                                     moments_.variance());
   if (outcome == Outcome::admitted) return admit(look, x, row);
   state_.normal(look);
-  return {outcome, -1};
-}
-
-template <class State>
-auto OnlineLSSVM<State>::learn_first_row(const double* x, Index row, const double* y, double v) -> Event {
-  const double k_self = dictionary_.kernel().self(prepared_, row);
-  moments_.add(y, v);
-  sum_log_weights_ += std::log(v);
-  ++t_;
-  state_.seat_bias(y, v);
-  // The constant leaves no residual, so only the unsupervised rule can want this row; without a ridge its column
-  // would equal that of the constant.
-  Outcome outcome = settings_.admission.judge(k_self, k_self, 0.0, 1.0, moments_.variance());
-  if (outcome == Outcome::admitted && !(settings_.alpha > 0)) outcome = Outcome::refused;
-  if (outcome == Outcome::admitted) {
-    state_.grow_seated(k_self);
-    append(x, row);
-  }
   return {outcome, -1};
 }
 
@@ -104,6 +89,13 @@ auto OnlineLSSVM<State>::admit(const Look& look, const double* x, Index row) -> 
   state_.remove(victim);
   dictionary_.remove(victim);
   return {Outcome::swapped, evicted};
+}
+
+template <class State>
+void OnlineLSSVM<State>::count_row(const double* y, double v) {
+  moments_.add(y, v);
+  sum_log_weights_ += std::log(v);
+  ++t_;
 }
 
 template <class State>

@@ -64,9 +64,9 @@ class OnlineLSSVM {
     std::int64_t victim;
   };
   Event learn_row(const double* x, Index row, const double* y, double v, double* apriori);
-  Event learn_first_row(const double* x, Index row, const double* y, double v);
   Event admit(const Look& look, const double* x, Index row);
   void append(const double* x, Index row);
+  void count_row(const double* y, double v);
   double effective_rows() const { return static_cast<double>(t_) - (state_.has_bias() ? 1.0 : 0.0); }
 
   OnlineSettings settings_;

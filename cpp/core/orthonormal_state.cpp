@@ -99,27 +99,28 @@ void OrthonormalState::seat_bias(const double* y, double v) {
   log_det_ = std::log(v);
 }
 
-// The constant already fits the first row, so the new kernel gets coefficient 0; its column is s = sqrt(delta)
-// times that of the constant on the rows seen, hence b = s u with u = 1 and Schur complement alpha.
-void OrthonormalState::grow_seated(double delta) {
-  const double s = std::sqrt(delta);
-  C_.border(Vector::Constant(1, s), alpha_);
-  theta_.row(1).setZero();
-  span_.append(Vector(), s);
-  log_det_ += std::log(alpha_);
-  if (tracking_) diagonal_[0] = 1.0 / (alpha_ * delta);
-}
-
 void OrthonormalState::track_diagonal() {
   if (tracking_) return;
   tracking_ = true;
   refresh_diagonal();
 }
 
-// d_j = sum_kl (L^-1)_kj C_kl (L^-1)_lj from scratch, O(m^3).
+// d_j = e_j'L^-T C L^-1 e_j from scratch, O(m^3). Overwrites the workspace of the row.
 void OrthonormalState::refresh_diagonal() {
-  diagonal_.head(size()) = inverse_P().diagonal();
+  const Index b = offset(), m = size();
+  for (Index j = 0; j < m; ++j) {
+    whitened_unit(j);
+    diagonal_[j] = w_.segment(b, m).dot(h_.segment(b, m));
+  }
   removals_ = 0;
+}
+
+// w = L^-1 e_i and h = C w, the bias coordinate of w being 0.
+void OrthonormalState::whitened_unit(Index i) {
+  w_.head(dimension()).setZero();
+  w_[offset() + i] = 1.0;
+  span_.coordinates(w_.segment(offset(), size()));
+  C_.apply(w_.head(dimension()), h_.head(dimension()));
 }
 
 bool OrthonormalState::scores_after_growth(const Look& row, VectorRef scores) {
@@ -136,10 +137,7 @@ void OrthonormalState::remove(Index i) {
   const Index m = size(), b = offset(), last = dimension() - 1;
   if (tracking_) {
     // u = P^-1 e_i = L^-T C L^-1 e_i; d <- d - u^2 / u_i: [JP 17] on the diagonal
-    w_.head(dimension()).setZero();
-    w_[b + i] = 1.0;
-    span_.coordinates(w_.segment(b, m));
-    C_.apply(w_.head(dimension()), h_.head(dimension()));
+    whitened_unit(i);
     auto u = h_.segment(b, m);
     span_.coefficients(h_.segment(b, m));
     diagonal_.head(m).array() -= u.array().square() / u[i];

@@ -37,8 +37,6 @@ class OrthonormalState {
 
   // The first row, when there is a bias: the constant takes it exactly.
   void seat_bias(const double* y, double v);
-  // Growing by that same first row, straight after.
-  void grow_seated(double delta);
 
   // --- at the cap ---
   // Keeps the diagonal of P^-1 current from now on (the pruning scores need it).
@@ -65,6 +63,7 @@ class OrthonormalState {
  private:
   Index offset() const { return bias_ ? 1 : 0; }
   void refresh_diagonal();
+  void whitened_unit(Index i);
 
   double alpha_;
   bool bias_;

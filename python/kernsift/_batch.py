@@ -22,6 +22,7 @@ from ._validation import (
     check_is_fitted,
     check_rows,
     check_weights,
+    checked_block,
     fit_context,
     unchanged_on_error,
     validate_data,
@@ -279,10 +280,10 @@ class BatchRegressor(RegressorMixin, BatchLSSVM):
             Weight of each row's squared error; rows of weight zero are skipped.
         """
         with unchanged_on_error(self):
-            X, y = validate_data(self, X, y, dtype=np.float64, order="C", multi_output=True, y_numeric=True)
-            weight = _some_weight(sample_weight, X)
-            self._flat = y.ndim == 1
-            self._fit_rows(X, as_targets(y), weight)
+            rows, outputs = checked_block(self, X, y, reset=True, multi_output=True, y_numeric=True)
+            weight = _some_weight(sample_weight, rows)
+            self._flat = outputs.ndim == 1
+            self._fit_rows(rows, as_targets(outputs), weight)
         return self
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
@@ -326,19 +327,19 @@ class BatchClassifier(ClassifierMixin, BatchLSSVM):
             Rows of weight zero are skipped; a class that has no other is not a class.
         """
         with unchanged_on_error(self):
-            X, y = validate_data(self, X, y, dtype=np.float64, order="C")
-            check_classification_targets(y)
-            weight = _some_weight(sample_weight, X)
-            self.classes_ = np.unique(y[weight > 0])
+            rows, labels = checked_block(self, X, y, reset=True)
+            check_classification_targets(labels)
+            weight = _some_weight(sample_weight, rows)
+            self.classes_ = np.unique(labels[weight > 0])
             if len(self.classes_) < 2:
                 raise ValueError(
                     f"a classifier needs at least 2 classes, got 1 class ({self.classes_[0]!r}): give rows of another"
                 )
             self._flat = len(self.classes_) == 2
-            targets = class_targets(self.classes_, y, weight)
+            targets = class_targets(self.classes_, labels, weight)
             # of rows of positive weight; the others may carry labels that are no class
-            self._codes = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
-            self._fit_rows(X, targets, weight)
+            self._codes = np.minimum(np.searchsorted(self.classes_, labels), len(self.classes_) - 1)
+            self._fit_rows(rows, targets, weight)
         return self
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:

@@ -19,9 +19,7 @@ def class_targets(
     known = classes[np.minimum(where, len(classes) - 1)] == y
     if not known[weight > 0].all():
         unknown = np.unique(np.asarray(y)[~known & (weight > 0)])
-        raise ValueError(
-            f"y holds labels {unknown.tolist()} that are not among the classes {classes.tolist()}{hint}"
-        )
+        raise ValueError(f"y holds labels {unknown.tolist()} that are not among the classes {classes.tolist()}{hint}")
     if len(classes) == 2:
         return np.where(where == 1, 1.0, -1.0)[:, None]
     targets = np.full((len(y), len(classes)), -1.0)

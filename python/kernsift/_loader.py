@@ -68,4 +68,5 @@ def load_core() -> ModuleType:
     except BaseException:
         del sys.modules[NAME]
         raise
+    sys.modules[__package__]._core = module  # type: ignore[attr-defined]  # as an ordinary import of a submodule does
     return module

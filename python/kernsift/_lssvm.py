@@ -72,9 +72,7 @@ class _DenseLSSVM(BatchLSSVM):
             "online estimator, or fit on a subset of the rows",
         )
 
-    def _make_problem(
-        self, kernel: _core.Kernel, data: NDArray[np.float64], y: NDArray[np.float64]
-    ) -> DenseProblem:
+    def _make_problem(self, kernel: _core.Kernel, data: NDArray[np.float64], y: NDArray[np.float64]) -> DenseProblem:
         return DenseProblem(kernel, data, y, bool(self.fit_intercept))
 
     def _take(
@@ -109,9 +107,7 @@ class _DenseLSSVM(BatchLSSVM):
         if "slack" not in self._cache:
             used = self.basis_indices_
             slack = np.ones(len(self._residual))
-            slack[used] = _core.dense_slack(
-                self._factor(), self.weights_[used], self.alpha_, self._has_intercept
-            )
+            slack[used] = _core.dense_slack(self._factor(), self.weights_[used], self.alpha_, self._has_intercept)
             self._cache["slack"] = slack
         return self._residual, self._cache["slack"]
 

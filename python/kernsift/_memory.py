@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -31,10 +32,8 @@ def available_bytes() -> int | None:
         if most is not None and used is not None:
             bounds.append(max(most - used, 0))
     if not bounds and hasattr(os, "sysconf"):
-        try:
+        with contextlib.suppress(ValueError, OSError):
             bounds.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-        except (ValueError, OSError):
-            pass
     return min(bounds) if bounds else None
 
 

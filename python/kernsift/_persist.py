@@ -13,12 +13,11 @@ _ENGINES = {"OnlineLSSVM": _core.OnlineLSSVM, "OnlineInverse": _core.OnlineInver
 
 def pack(core: Any) -> dict[str, Any]:
     """Return the core's state as numbers, strings and arrays, with a format version."""
-    _, arguments, arrays = core.__reduce__()
-    kernel, *settings = arguments
+    _, (engine, (kernel, *settings), arrays) = core.__reduce__()
     _, kernel_arguments = kernel.__reduce__()
     return {
         "format": FORMAT,
-        "engine": type(core).__name__,
+        "engine": engine.__name__,
         "kernel": list(kernel_arguments),
         "settings": settings,
         "arrays": dict(arrays),
@@ -32,6 +31,5 @@ def unpack(state: dict[str, Any]) -> Any:
             f"this model was saved with state format {state.get('format')!r} and this kernsift reads {FORMAT}; "
             "load it with the version that saved it, or a newer one"
         )
-    core = _ENGINES[state["engine"]](_core.Kernel(*state["kernel"]), *state["settings"])
-    core.__setstate__(state["arrays"])
-    return core
+    arguments = (_core.Kernel(*state["kernel"]), *state["settings"])
+    return _core.rebuild(_ENGINES[state["engine"]], arguments, state["arrays"])

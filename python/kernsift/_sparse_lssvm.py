@@ -14,105 +14,12 @@ from . import _core
 from ._batch import BatchClassifier, BatchLSSVM, BatchRegressor
 from ._lssvm import DenseProblem
 from ._memory import check_memory
+from ._pruning import IslsProblem, SlsProblem, first_basis, solve_on
 from ._sls import reselected_path
 from ._validation import Interval, RealNotInt, StrOptions, check_is_fitted
 
 METHODS = ("isls", "sls")
 PRUNINGS = ("cost", "coefficient")
-
-
-def first_basis(n: int, max_start: int | None, random_state: Any) -> NDArray[np.int64]:
-    """Return the rows a path starts from: all, or a random subset where there are more than ``max_start``.
-
-    A selector that looks at the rows can take this function's place.
-    """
-    if max_start is None or n <= max_start:
-        return np.arange(n, dtype=np.int64)
-    chosen = check_random_state(random_state).choice(n, int(max_start), replace=False)
-    return np.sort(chosen).astype(np.int64)
-
-
-def _too_small(alpha: float, n: int) -> ValueError:
-    return ValueError(
-        f"alpha={alpha!r} is too small for these {n} rows: the system is singular to working precision; raise alpha, "
-        "or let alpha='loo' choose it"
-    )
-
-
-class IslsProblem:
-    """A first basis, pivoted so that what repeats is left out; the errors of all rows count."""
-
-    def __init__(
-        self,
-        kernel: _core.Kernel,
-        X: NDArray[np.float64],
-        y: NDArray[np.float64],
-        fit_intercept: bool,
-        start: NDArray[np.int64],
-    ) -> None:
-        self.kernel, self.X, self.y, self.fit_intercept = kernel, X, y, fit_intercept
-        self.basis = _core.SparseBasis(kernel, X, start, pivot=True)
-
-    def residuals(self, v: NDArray[np.float64], alpha: float) -> NDArray[np.float64]:
-        return solve_on(self.basis, self.y, v, alpha, self.fit_intercept)["residual"]
-
-    def loo_grid(self, v: NDArray[np.float64], alphas: NDArray[np.float64]) -> NDArray[np.float64]:
-        return self.basis.loo_grid(self.y, v, alphas, self.fit_intercept)
-
-    def path(self, v: NDArray[np.float64], alpha: float, options: tuple[bool, float, int]) -> dict[str, Any]:
-        found = self.basis.path(self.y, v, alpha, self.fit_intercept, *options)
-        if found is None:
-            raise _too_small(alpha, len(self.X))
-        found["rows"] = self.basis.rows
-        return found
-
-
-class SlsProblem(DenseProblem):
-    """The rows a path starts from, each with its kernel."""
-
-    def __init__(
-        self,
-        kernel: _core.Kernel,
-        X: NDArray[np.float64],
-        y: NDArray[np.float64],
-        fit_intercept: bool,
-        start: NDArray[np.int64],
-    ) -> None:
-        super().__init__(kernel, X, y, fit_intercept)
-        self.start = start
-        self.whole = len(start) == len(X)
-        self.started = self if self.whole else DenseProblem(kernel, X[start], y[start], fit_intercept)
-
-    def residuals(self, v: NDArray[np.float64], alpha: float) -> NDArray[np.float64]:
-        if self.whole:
-            return super().residuals(v, alpha)
-        found = self.started.solve(v[self.start], alpha)
-        return self.y - self.kernel.expand(self.started.X, found["coef"], found["intercept"], self.X)
-
-    def loo_grid(self, v: NDArray[np.float64], alphas: NDArray[np.float64]) -> NDArray[np.float64]:
-        if self.whole:
-            return super().loo_grid(v, alphas)
-        return self.started.loo_grid(v[self.start], alphas)
-
-    def path(self, v: NDArray[np.float64], alpha: float, options: tuple[bool, float, int]) -> dict[str, Any]:
-        started = self.started
-        found = _core.sls_path(
-            self.kernel, started.X, started.y, v[self.start], alpha, self.fit_intercept, *options
-        )
-        if found is None:
-            raise _too_small(alpha, len(started.X))
-        found["rows"] = self.start
-        return found
-
-
-def solve_on(
-    basis: _core.SparseBasis, y: NDArray[np.float64], v: NDArray[np.float64], alpha: float, fit_intercept: bool
-) -> dict[str, Any]:
-    """Solve on one basis."""
-    found = basis.solve(y, v, alpha, fit_intercept)
-    if found is None:
-        raise _too_small(alpha, len(y))
-    return found
 
 
 class _SparseLSSVM(BatchLSSVM):
@@ -127,6 +34,7 @@ class _SparseLSSVM(BatchLSSVM):
         "reselect": ["boolean"],
         "keep_path": ["boolean"],
     }
+    _drawn: int | None  # the seed of this fit
 
     def __init__(
         self,
@@ -201,7 +109,7 @@ class _SparseLSSVM(BatchLSSVM):
                 f"reselect=True re-selects alpha at every step of method='sls' with alpha='loo'; got "
                 f"method={self.method!r}, alpha={self.alpha!r}"
             )
-        self._drawn: int | None = None
+        self._drawn = None
         self._fitted_method = self.method
         super()._fit_rows(X, targets, weight)
 
@@ -295,7 +203,9 @@ class _SparseLSSVM(BatchLSSVM):
         else:
             kept = self.basis_indices_
             v = self.weights_[kept]
-            problem = DenseProblem(kernel, self.basis_vectors_, np.ascontiguousarray(targets[kept]), self._has_intercept)
+            problem = DenseProblem(
+                kernel, self.basis_vectors_, np.ascontiguousarray(targets[kept]), self._has_intercept
+            )
             found = problem.solve(v, self.alpha_, keep_factor=True)
             coef = found["coef"]
             residual[kept] = self.alpha_ * coef / v[:, None]
@@ -304,9 +214,7 @@ class _SparseLSSVM(BatchLSSVM):
             more = {"factor": found["factor"]}
             outside = np.setdiff1d(np.arange(len(X)), kept)
         if len(outside):
-            fitted = kernel.expand(
-                self.basis_vectors_, coef, found["intercept"], np.ascontiguousarray(X[outside])
-            )
+            fitted = kernel.expand(self.basis_vectors_, coef, found["intercept"], np.ascontiguousarray(X[outside]))
             residual[outside] = targets[outside] - fitted
         return {
             "coef": coef,
@@ -356,9 +264,11 @@ class _SparseLSSVM(BatchLSSVM):
         solved, kernel = self._solved(), self._kernel()
         if "factor" in solved:
             v = self.weights_[self.basis_indices_]
-            return 1.0 + _core.dense_variance(
-                kernel, self.basis_vectors_, solved["factor"], v, self._has_intercept, X
-            ) / self.alpha_
+            return (
+                1.0
+                + _core.dense_variance(kernel, self.basis_vectors_, solved["factor"], v, self._has_intercept, X)
+                / self.alpha_
+            )
         vectors = np.ascontiguousarray(self.basis_vectors_[solved["pivots"]])
         spread, delta = _core.sparse_variance(
             kernel, vectors, solved["L"], solved["F"], solved["mean"], solved["total"], X

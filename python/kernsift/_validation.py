@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 __all__ = [
     "Interval",
@@ -20,6 +21,7 @@ __all__ = [
     "check_is_fitted",
     "check_rows",
     "check_weights",
+    "checked_block",
     "fit_context",
     "is_empty_block",
     "unchanged_on_error",
@@ -29,7 +31,7 @@ __all__ = [
 fit_context = _fit_context
 
 # Squares of targets are summed: beyond this they would overflow a double.
-_LARGEST_TARGET = 1e150
+_LARGEST_TARGET = 1e151
 
 
 @contextmanager
@@ -50,9 +52,29 @@ def is_empty_block(X: ArrayLike) -> bool:
     return len(shape) == 2 and shape[0] == 0 if shape is not None else isinstance(X, (list, tuple)) and not X
 
 
+def checked_block(
+    estimator: BaseEstimator, X: ArrayLike, y: ArrayLike, *, reset: bool, **options: Any
+) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    """Return a learning block as C-ordered float64 rows and checked targets."""
+    return validate_data(estimator, X, y, reset=reset, dtype=np.float64, order="C", **options)
+
+
 def check_weights(sample_weight: ArrayLike | None, X: NDArray[Any]) -> NDArray[np.float64]:
-    """Return weights as float64, one a row, finite and not negative."""
-    return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    """Return weights as float64, one a row, finite and not negative.  (All zero is for the caller to judge.)"""
+    n = X.shape[0]
+    if sample_weight is None:
+        return np.ones(n)
+    if isinstance(sample_weight, Real):
+        sample_weight = np.full(n, sample_weight)
+    weight = check_array(sample_weight, dtype=np.float64, ensure_2d=False, order="C", input_name="sample_weight")
+    if weight.ndim != 1:
+        raise ValueError("Sample weights must be 1D array or scalar")
+    if weight.shape != (n,):
+        raise ValueError(f"sample_weight.shape == {weight.shape}, expected {(n,)}: one weight per row of X")
+    if (weight < 0).any():
+        row = int(np.argmax(weight < 0))
+        raise ValueError(f"Negative values in data passed to `sample_weight`: {weight[row]} in row {row}")
+    return weight
 
 
 def as_targets(y: NDArray[Any]) -> NDArray[np.float64]:

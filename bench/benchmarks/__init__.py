@@ -1,0 +1,1 @@
+"""asv benchmarks of kernsift; see ../README.md for the commands."""

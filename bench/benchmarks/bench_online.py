@@ -1,0 +1,127 @@
+"""The online model, row by row: a stable dictionary, a growing one, one at its cap; and prediction."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.kernel_ridge import KernelRidge
+
+from .common import SEED, Array, Timed, assert_close, kernsift, ratio, setup  # noqa: F401
+from .recursion import Recursion
+
+FEATURES = 8
+GAMMA = 0.1
+ALPHA = 0.1
+NOVELTY_TOL = 1e-2
+ROWS = 300
+
+
+def target(X: Array, rng: np.random.Generator) -> Array:
+    """A smooth function of three of the features, with noise."""
+    return np.sin(2.0 * X[:, 0]) + 0.5 * X[:, 1] * X[:, 2] + 0.1 * rng.standard_normal(len(X))
+
+
+def make(engine: str, m: int) -> BaseEstimator:
+    """The papers' form without a bias, every novel row a candidate: the same work as the rival's."""
+    return kernsift.OnlineLSSVMRegressor(
+        gamma=GAMMA,
+        alpha=ALPHA,
+        novelty_tol=NOVELTY_TOL,
+        admission="novelty",
+        max_basis=m,
+        fit_intercept=False,
+        engine=engine,
+    )
+
+
+class Stream(Timed):
+    """Rows learnt one after another by each engine; the rival does the same in numpy.
+
+    stable: `m` kernels, the rows repeat their neighbourhoods and none is novel; growing: `m` novel rows,
+    from no kernel to `m`; at the cap: `m` kernels, every row novel, so each one swaps or bounces.
+    """
+
+    params = (["orthonormal", "inverse"], ["stable", "growing", "at the cap"], [50, 100, 300])
+    param_names = ("engine", "dictionary", "m")
+
+    def setup(self, engine: str, dictionary: str, m: int) -> None:
+        rng = np.random.default_rng(SEED)
+        centres = 1.5 * rng.standard_normal((m, FEATURES))
+        if dictionary == "stable":
+            # Close enough that the novelty, about 2 gamma d 0.01^2, stays far below its threshold.
+            self.X = centres[rng.integers(m, size=ROWS)] + 0.01 * rng.standard_normal((ROWS, FEATURES))
+        elif dictionary == "growing":
+            self.X, centres = centres, centres[:0]
+        else:
+            self.X = 1.5 * rng.standard_normal((ROWS, FEATURES))
+        y, self.y = target(centres, rng), target(self.X, rng)
+        self.first = make(engine, m)
+        self.rival = Recursion(FEATURES, GAMMA, ALPHA, NOVELTY_TOL, m)
+        if len(centres):
+            self.first.partial_fit(centres, y)
+            self.rival.learn(centres, y)
+        self.model = copy.deepcopy(self.first)
+        self.check(dictionary, m, centres, y)
+
+    def check(self, dictionary: str, m: int, centres: Array, y: Array) -> None:
+        """The two recursions agree; without deletions both equal the batch solution of the same problem."""
+        rng = np.random.default_rng(SEED + 1)
+        new = 1.5 * rng.standard_normal((50, FEATURES))
+        ours = copy.deepcopy(self.first).partial_fit(self.X, self.y)
+        rival = copy.deepcopy(self.rival)
+        rival.learn(self.X, self.y)
+        assert ours.n_basis_ == len(rival.beta) == m, f"{ours.n_basis_} kernels, {len(rival.beta)}, not {m}"
+        assert np.array_equal(ours.basis_vectors_, rival.basis), "the dictionaries differ"
+        # alpha = 0.1 keeps P well conditioned (below 1e5), so double precision leaves ten digits.
+        assert_close(ours.predict(new), rival.predict(new), 1e-9)
+        if dictionary != "at the cap":
+            # Every row that is not a kernel came after the last kernel, so all rows of the design are exact.
+            X, Y = np.concatenate([centres, self.X]), np.concatenate([y, self.y])
+            K = np.exp(-GAMMA * ((X[:, None] - ours.basis_vectors_) ** 2).sum(2))
+            K_mm = np.exp(-GAMMA * ((ours.basis_vectors_[:, None] - ours.basis_vectors_) ** 2).sum(2))
+            assert_close(ours.dual_coef_, np.linalg.solve(K.T @ K + ALPHA * K_mm, K.T @ Y), 1e-9)
+
+    def time_partial_fit(self, engine: str, dictionary: str, m: int) -> None:
+        self.model.partial_fit(self.X, self.y)
+
+    def track_ratio_to_numpy(self, engine: str, dictionary: str, m: int) -> float:
+        return ratio(
+            lambda model: model.partial_fit(self.X, self.y),
+            lambda model: model.learn(self.X, self.y),
+            fresh=lambda: (copy.deepcopy(self.first), copy.deepcopy(self.rival)),
+        )
+
+    track_ratio_to_numpy.unit = "ours/numpy"
+
+
+class Predict(Timed):
+    """`predict` of 500 rows, `at_once` a call, against `KernelRidge.predict` given the same expansion."""
+
+    total = 500
+    params = (["orthonormal", "inverse"], [50, 100, 300], [1, total])
+    param_names = ("engine", "m", "at_once")
+
+    def setup(self, engine: str, m: int, at_once: int) -> None:
+        rng = np.random.default_rng(SEED)
+        X = 1.5 * rng.standard_normal((m, FEATURES))
+        self.model = make(engine, m).fit(X, target(X, rng))
+        assert self.model.n_basis_ == m, f"{self.model.n_basis_} kernels, not {m}"
+        self.rival = KernelRidge(kernel="rbf", gamma=GAMMA).fit(X, np.zeros(m))
+        self.rival.X_fit_, self.rival.dual_coef_ = self.model.basis_vectors_, self.model.dual_coef_
+        self.new = 1.5 * rng.standard_normal((self.total, FEATURES))
+        # The same sum of m terms; only its rounding and that of the distances differ.
+        assert_close(self.model.predict(self.new), self.rival.predict(self.new), 1e-11)
+
+    def by_blocks(self, model: BaseEstimator, at_once: int) -> None:
+        for i in range(0, self.total, at_once):
+            model.predict(self.new[i : i + at_once])
+
+    def time_predict(self, engine: str, m: int, at_once: int) -> None:
+        self.by_blocks(self.model, at_once)
+
+    def track_ratio_to_kernel_ridge(self, engine: str, m: int, at_once: int) -> float:
+        return ratio(lambda _: self.by_blocks(self.model, at_once), lambda _: self.by_blocks(self.rival, at_once))
+
+    track_ratio_to_kernel_ridge.unit = "ours/KernelRidge"

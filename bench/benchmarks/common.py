@@ -1,0 +1,80 @@
+"""What every benchmark here shares: the clock, the ratio to a rival, and data.
+
+Times are CPU time of the calling thread, which a busy neighbour disturbs least. So that a rival cannot hide
+work in other threads, BLAS is held to one.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from types import ModuleType
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+Array = NDArray[np.float64]
+
+threadpool_limits(1)
+
+SEED = 20261
+
+
+def _load() -> ModuleType | None:
+    """kernsift, or None where KERNSIFT_ISA asks for a level this machine or this build does not have."""
+    try:
+        import kernsift
+    except ImportError as error:
+        if "KERNSIFT_ISA" not in str(error):
+            raise
+        return None
+    return kernsift
+
+
+kernsift = _load()
+
+
+def setup(*_: object) -> None:
+    """Imported by every benchmark file: asv calls it first, and shows n/a for what raises this."""
+    if kernsift is None:
+        raise NotImplementedError("no such CPU level here")
+
+
+class Timed:
+    """Base class: thread CPU time as the clock. asv runs `setup` again before every sample."""
+
+    timer = time.thread_time
+    number = 1
+    rounds = 1
+    warmup_time = 0.0
+
+
+def ratio(
+    ours: Callable[[object], object],
+    rival: Callable[[object], object],
+    fresh: Callable[[], tuple[object, object]] = lambda: (None, None),
+    rounds: int = 5,
+) -> float:
+    """Our time over the rival's, smaller is better: the median over interleaved rounds.
+
+    `fresh` makes what `ours` and `rival` are given, before each round and outside the clock.
+    """
+    ratios = []
+    for _ in range(rounds):
+        for_ours, for_rival = fresh()
+        times = []
+        for work, state in ((ours, for_ours), (rival, for_rival)):
+            begin = time.thread_time()
+            work(state)
+            times.append(time.thread_time() - begin)
+        ratios.append(times[0] / times[1])
+    return float(f"{statistics.median(ratios):.4g}")
+
+
+def assert_close(ours: Array, reference: Array, tolerance: float) -> None:
+    """Largest difference, relative to the largest reference value, is at most `tolerance`."""
+    scale = np.abs(reference).max()
+    error = np.abs(ours - reference).max() / scale
+    assert error <= tolerance, f"wrong answer: relative error {error:.1e}, allowed {tolerance:.0e}"

@@ -1,0 +1,19 @@
+// Deterministic samples for the tests.
+#pragma once
+
+#include <random>
+
+#include "core/types.hpp"
+
+namespace check {
+
+inline kernsift::RowMatrix normal_rows(kernsift::Index n, kernsift::Index d, unsigned seed) {
+  std::mt19937_64 engine(seed);
+  std::normal_distribution<double> normal;
+  kernsift::RowMatrix X(n, d);
+  for (kernsift::Index i = 0; i < n; ++i)
+    for (kernsift::Index j = 0; j < d; ++j) X(i, j) = normal(engine);
+  return X;
+}
+
+}  // namespace check

@@ -1,0 +1,49 @@
+// In steady state a row is learned and predicted without touching the heap, at every kind of step.
+#include <map>
+
+#include "core/online_lssvm.hpp"
+#include "tests/check.hpp"
+#include "tests/random.hpp"
+
+namespace {
+
+using namespace kernsift;
+
+// Eigen asserts on any allocation of its own while one of these lives.
+struct NoMalloc {
+  NoMalloc() { Eigen::internal::set_is_malloc_allowed(false); }
+  ~NoMalloc() { Eigen::internal::set_is_malloc_allowed(true); }
+};
+
+template <class State>
+void learn_without_allocation(Rule rule, Index dimension) {
+  const Index n = 4000, warm = 2000;
+  const RowMatrix X = check::normal_rows(n, dimension, 31);
+  RowMatrix Y(n, 2);
+  Y.col(0) = X.col(0).array().sin();
+  Y.col(1) = X.col(1);
+  const Vector v = Vector::Ones(n);
+  OnlineLSSVM<State> model(Kernel(KernelKind::rbf, Vector::Constant(dimension, 0.5), 3, 1.0, Vector::Zero(dimension)), 2,
+                           {0.01, {rule, 1e-3, 1e-4}, 25, true});
+  RowMatrix apriori(n, 2);
+  std::vector<std::uint8_t> outcome(n);
+  std::vector<std::int64_t> victim(n);
+  model.learn(X.topRows(warm), Y.topRows(warm), v.head(warm),
+              {apriori.topRows(warm), outcome.data(), victim.data()});
+  {
+    const NoMalloc guard;
+    model.learn(X.bottomRows(n - warm), Y.bottomRows(n - warm), v.tail(n - warm),
+                {apriori.bottomRows(n - warm), outcome.data() + warm, victim.data() + warm});
+  }
+  std::map<int, int> seen;
+  for (Index i = warm; i < n; ++i) ++seen[outcome[static_cast<std::size_t>(i)]];
+  CHECK(seen[static_cast<int>(Outcome::swapped)] > 0);  // growing and pruning were among the steps
+  CHECK(seen[static_cast<int>(Outcome::bounced)] > 0);
+  CHECK(model.dictionary().size() == 25);
+}
+
+}  // namespace
+
+TEST(no_allocation_a_row_orthonormal) { learn_without_allocation<OrthonormalState>(Rule::product, 2); }
+TEST(no_allocation_a_row_inverse) { learn_without_allocation<InverseState>(Rule::product, 2); }
+TEST(no_allocation_a_row_unsupervised) { learn_without_allocation<OrthonormalState>(Rule::novelty, 3); }

@@ -1,0 +1,234 @@
+"""What the online estimators share: parameters, state and fitted attributes over the C++ core."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+
+from . import _core
+from ._kernel import KERNEL_CONSTRAINTS, make_kernel
+from ._persist import pack, unpack
+from ._validation import Interval, StrOptions, check_is_fitted, check_rows, validate_data
+
+ADMISSIONS = ("product", "two-part", "per-sample", "novelty")
+OUTCOMES = (
+    "rejected_novelty",
+    "rejected_usefulness",
+    "admitted",
+    "swapped",
+    "bounced",
+    "refused",
+    "ignored",
+)
+_ENGINES = {"orthonormal": _core.OnlineLSSVM, "inverse": _core.OnlineInverse}
+
+
+class OnlineBase(BaseEstimator):
+    """Parameters, state and fitted attributes; the subclasses say what a target is."""
+
+    _parameter_constraints: dict[str, list[Any]] = {
+        **KERNEL_CONSTRAINTS,
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "max_basis": [Interval(Integral, 1, None, closed="left"), None],
+        "novelty_tol": [Interval(Real, 0, None, closed="left")],
+        "usefulness_tol": [Interval(Real, 0, None, closed="left")],
+        "admission": [StrOptions(set(ADMISSIONS))],
+        "fit_intercept": ["boolean"],
+        "engine": [StrOptions(set(_ENGINES))],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        *,
+        kernel: str = "rbf",
+        gamma: str | float | ArrayLike = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        alpha: float = 0.1,
+        max_basis: int | None = 500,
+        novelty_tol: float = 1e-2,
+        usefulness_tol: float = 1e-4,
+        admission: str = "product",
+        fit_intercept: bool = True,
+        engine: str = "orthonormal",
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.alpha = alpha
+        self.max_basis = max_basis
+        self.novelty_tol = novelty_tol
+        self.usefulness_tol = usefulness_tol
+        self.admission = admission
+        self.fit_intercept = fit_intercept
+        self.engine = engine
+        self.random_state = random_state
+
+    # --- learning ---
+
+    def _start(self, X: NDArray[np.float64], weight: NDArray[np.float64], n_outputs: int) -> Any:
+        """Make the core for a stream that begins with X."""
+        kernel = make_kernel(self.kernel, self.gamma, self.degree, self.coef0, X, weight, self.random_state)
+        return _ENGINES[self.engine](
+            kernel,
+            n_outputs,
+            float(self.alpha),
+            float(self.novelty_tol),
+            float(self.usefulness_tol),
+            self.admission,
+            0 if self.max_basis is None else int(self.max_basis),
+            bool(self.fit_intercept),
+        )
+
+    def _learn(
+        self, X: NDArray[np.float64], targets: NDArray[np.float64], weight: NDArray[np.float64], restart: bool
+    ) -> NDArray[np.float64]:
+        """Send checked rows to the core; answers the predictions made before each row was learned."""
+        core = None if restart else self.__dict__.get("_core")
+        if core is None:
+            core = self._start(X, weight, targets.shape[1])
+            self._begun_with = self.get_params(deep=False)
+        check_rows(core.kernel, X)
+        self._core = core
+        apriori, _, _ = core.learn(X, targets, weight)
+        return apriori
+
+    def _check_unchanged_params(self) -> None:
+        """A stream keeps the parameters it began with: widths and ridge are in its state."""
+        for name, begun in self._begun_with.items():
+            now = getattr(self, name)
+            if now is not begun and not np.array_equal(now, begun):
+                raise ValueError(
+                    f"{name} was {begun!r} when this stream began and is {now!r} now; call fit to start again, or "
+                    f"set_params({name}={begun!r}) to go on"
+                )
+
+    _flat: bool  # one output given as a vector: answers are vectors too
+
+    # --- state ---
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_core" in self.__dict__
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        if "_core" in state:
+            state["_core"] = pack(state["_core"])
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = dict(state)
+        if "_core" in state:
+            state["_core"] = unpack(state["_core"])
+        self.__dict__.update(state)
+
+    def _fitted(self) -> Any:
+        core = self.__dict__.get("_core")
+        if core is None:
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' or 'partial_fit' first."
+            )
+        return core
+
+    def _per_output(self, values: NDArray[np.float64]) -> Any:
+        return float(values[0]) if self._flat else values
+
+    @property
+    def basis_vectors_(self) -> NDArray[np.float64]:
+        """The kernels' centres, (n_basis_, n_features_in_)."""
+        return self._fitted().basis
+
+    @property
+    def basis_indices_(self) -> NDArray[np.int64]:
+        """Row numbers of the kernels' centres in the order seen."""
+        return self._fitted().indices
+
+    @property
+    def dual_coef_(self) -> NDArray[np.float64]:
+        """Coefficients of the kernels, (n_basis_,) or (n_basis_, outputs)."""
+        coef = self._fitted().coef
+        return coef[:, 0] if self._flat else coef
+
+    @property
+    def intercept_(self) -> Any:
+        """The constant, one per output."""
+        return self._per_output(self._fitted().intercept)
+
+    @property
+    def n_basis_(self) -> int:
+        """Number of kernels."""
+        return self._fitted().n_basis
+
+    @property
+    def n_samples_seen_(self) -> int:
+        """Rows seen, those of weight zero included."""
+        return self._fitted().rows_seen
+
+    @property
+    def alpha_(self) -> float:
+        """The ridge in use."""
+        self._fitted()
+        return float(self._begun_with["alpha"])
+
+    @property
+    def gamma_(self) -> NDArray[np.float64]:
+        """Width in use, one per feature."""
+        return self._fitted().kernel.gamma
+
+    @property
+    def cost_(self) -> Any:
+        """Regularised cost ξ, per output."""
+        return self._per_output(self._fitted().cost)
+
+    @property
+    def gcv_(self) -> Any:
+        """Generalised cross-validation score, per output."""
+        return self._per_output(self._fitted().gcv)
+
+    @property
+    def log_evidence_(self) -> Any:
+        """Log marginal likelihood of the Gaussian process with this basis, at its best signal scale."""
+        self._needs_ridge("log_evidence_")
+        return self._per_output(self._fitted().log_evidence)
+
+    @property
+    def noise_variance_(self) -> Any:
+        """Estimate of the noise variance from the cost, per output."""
+        return self._per_output(self._fitted().noise_variance)
+
+    @property
+    def n_refused_(self) -> int:
+        """Rows too close to the span of the basis for the arithmetic (see ``audit_``)."""
+        return self.audit_["refused"]
+
+    @property
+    def audit_(self) -> dict[str, int]:
+        """What became of the rows.
+
+        ``admitted`` (became a kernel; swaps included), ``evicted``, ``rejected_novelty`` and ``rejected_usefulness``
+        (by which rule a row did not become a kernel), ``bounced`` (admitted at the cap but itself the least useful),
+        ``refused`` (too close to the basis for the arithmetic), ``ignored`` (weight zero).
+        """
+        counts = dict(zip(OUTCOMES, self._fitted().counters.tolist(), strict=True))
+        evicted = counts.pop("swapped")
+        counts["admitted"] += evicted
+        return {**counts, "evicted": evicted}
+
+    def _needs_ridge(self, what: str) -> None:
+        if self.alpha_ == 0:
+            raise ValueError(f"{what} needs alpha > 0: without a ridge there is no prior; set alpha and fit again")
+
+    def _scores(self, X: ArrayLike) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        return self._fitted().predict(self._rows(X))
+
+    def _rows(self, X: ArrayLike) -> NDArray[np.float64]:
+        return validate_data(self, X, reset=False, dtype=np.float64, order="C")

@@ -1,0 +1,617 @@
+"""One test per erratum of the papers 000 (`JP`: Jung & Polani) and 001 (`JPs`: their slides).
+
+Each shows the printed form wrong and the corrected one right, in numbers, against a direct solution of
+the least squares problem (8).  Where the erratum is one of notation, the corrected statement is what is
+tested, and the test says so.  Nothing of the package is imported: these are statements about the papers.
+
+Everything is in long double where the machine has it.  The printed formulas are evaluated as they stand,
+with explicit inverses and their cancellations (Delta_b is the difference of numbers 1e4 times larger):
+that leaves about 1e-11 there and 1e-8 in plain double.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from oracles import EXTENDED, Array, cholesky, kernel_function, minimise, solve_lower, solve_upper
+
+EXACT = 1e-9 if EXTENDED else 1e-6
+KERNEL = kernel_function("rbf", gamma=0.5)
+NOISE = 0.1
+
+
+def inverse(S: Array) -> Array:
+    """S^-1 of a symmetric positive definite S (m, m), by Cholesky."""
+    L = cholesky(S)
+    return solve_upper(L.T, solve_lower(L, np.eye(len(S), dtype=S.dtype)))
+
+
+def inverse_P(design: Array, K: Array, alpha: float) -> Array:
+    """(K~'K~ + alpha K)^-1 (m, m) for K~ = design (t, m): by QR in the basis where K is the identity."""
+    L = cholesky(K)
+    nothing = np.zeros((len(design), 0), design.dtype)
+    C = minimise(solve_lower(L, design.T).T, nothing, nothing, np.ones(len(design), design.dtype), alpha).C
+    half = solve_upper(L.T, np.eye(len(K), dtype=K.dtype))
+    return half @ C @ half.T
+
+
+def off(value: Array, truth: Array) -> float:
+    """Largest error relative to the largest entry."""
+    return float(np.max(abs(np.asarray(value) - truth)) / np.max(abs(np.asarray(truth))))
+
+
+@dataclass
+class Candidate:
+    """One example at its growing step, everything by definition.
+
+    The example is row t: K~_{t-1,m} (t-1, m) is the design before it, K~_{tm} (t, m) after its normal step.
+    """
+
+    alpha: float
+    design_before: Array  # K~_{t-1,m}
+    K: Array  # (m, m)
+    k: Array  # (m,)
+    k_star: float
+    y: Array  # (t,)
+
+    def __post_init__(self) -> None:
+        self.design = np.vstack([self.design_before, self.k])  # K~_{tm}
+        self.a = inverse(self.K) @ self.k  # [JP 4]
+        self.delta = self.k_star - self.k @ self.a  # [JP 3]
+        self.P_before_inverse = self.inverse_P(self.design_before)
+        self.P_inverse = self.inverse_P(self.design)
+        self.beta_before = self.P_before_inverse @ self.design_before.T @ self.y[:-1]
+        self.beta = self.P_inverse @ self.design.T @ self.y
+        self.Delta = 1 + self.k @ self.P_before_inverse @ self.k  # [JP 11]
+        self.rho = self.y[-1] - self.k @ self.beta_before
+        # [JP 13], which (14) abbreviates, as the least squares problem it is (the formula itself cancels):
+        # Delta_b = min over w of |q - K~ w|^2 + alpha |k(x, .) - sum_i w_i k(x~_i, .)|^2, w_b its minimiser
+        self.q = np.append(self.design_before @ self.a, self.k_star)
+        L, t = cholesky(self.K), len(self.y)
+        Z, w = solve_lower(L, self.design.T).T, solve_lower(L, self.k)
+        nothing, ones = np.zeros((t, 0), Z.dtype), np.ones(t, Z.dtype)
+        best = minimise(Z, nothing, (self.q - Z @ w)[:, None], ones, self.alpha)
+        self.w_b = solve_upper(L.T, w + best.theta[:, 0])
+        self.Delta_b = best.cost[0] + self.alpha * self.delta
+        # The grown problem, solved directly
+        m = len(self.k)
+        self.grown = np.hstack([self.design, self.q[:, None]])
+        self.grown_K = np.block([[self.K, self.k[:, None]], [self.k[None], np.full((1, 1), self.k_star)]])
+        self.grown_P_inverse = inverse_P(self.grown, self.grown_K, self.alpha)
+        self.grown_beta = self.grown_P_inverse @ self.grown.T @ self.y
+        assert self.grown_beta.shape == (m + 1,)
+
+    def inverse_P(self, design: Array) -> Array:
+        return inverse_P(design, self.K, self.alpha)
+
+    def cost(self, design: Array, K: Array, beta: Array) -> float:
+        """J(beta) of (8)."""
+        residual = self.y - design @ beta
+        return residual @ residual + self.alpha * beta @ K @ beta
+
+    def usefulness(self) -> float:
+        """Minimal cost after the normal step minus minimal cost after growing."""
+        return self.cost(self.design, self.K, self.beta) - self.cost(self.grown, self.grown_K, self.grown_beta)
+
+    def printed_Delta_b(self) -> float:
+        """[JP 14] as it stands in the paper (the right w_b in it)."""
+        return (
+            self.k_star**2
+            + self.delta * (2 * self.delta - 2 * self.k_star + self.alpha)
+            - self.delta**2 * (self.k @ self.P_before_inverse @ self.k)
+            - (self.w_b @ self.k) ** 2
+        )
+
+    def corrected_Delta_b(self) -> float:
+        """[JP 14] with delta/Delta wherever delta does not stand beside the ridge."""
+        ratio = self.delta / self.Delta
+        return (
+            self.k_star**2
+            + self.alpha * self.delta
+            - 2 * ratio * (self.k_star - self.delta)
+            - ratio**2 * (self.k @ self.P_before_inverse @ self.k)
+            - (self.w_b @ self.k) ** 2
+        )
+
+    def slides_Delta_b(self) -> float:
+        """[JPs grow]."""
+        return self.delta**2 / self.Delta + self.alpha * self.delta
+
+
+def stream(n: int, seed: int = 0) -> tuple[Array, Array]:
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-2.5, 2.5, (n, 2))
+    y = np.sin(2 * X[:, 0]) * np.cos(X[:, 1]) + NOISE * rng.standard_normal(n)
+    return X.astype(np.longdouble), y.astype(np.longdouble)
+
+
+def candidates(alpha: float, n: int = 250, novelty_tol: float = 1e-2, seed: int = 0) -> list[Candidate]:
+    """Every novel example of a stream (after the first), at its own growing step."""
+    X, y = stream(n, seed)
+    basis, design, found = X[:1], KERNEL(X[:1], X[:1]), []
+    for t in range(1, n):
+        K, k = KERNEL(basis, basis), KERNEL(basis, X[t : t + 1])[:, 0]
+        a = inverse(K) @ k
+        if 1 - k @ a > novelty_tol:
+            found.append(Candidate(alpha, design, K, k, np.longdouble(1), y[: t + 1]))
+            design = np.vstack([np.hstack([design, (design @ a)[:, None]]), np.append(k, 1)])
+            basis = np.vstack([basis, X[t]])
+        else:
+            design = np.vstack([design, k])
+    return found
+
+
+@pytest.fixture(scope="module")
+def light() -> list[Candidate]:
+    """A small ridge: alpha = 0.01."""
+    return candidates(1e-2)
+
+
+@pytest.fixture(scope="module")
+def grown(light: list[Candidate]) -> Candidate:
+    """A late candidate: about fifty kernels."""
+    return light[-1]
+
+
+# ---- 000-1: Delta_b in (14) --------------------------------------------------------------------------------
+
+
+def test_JP_14_printed_delta_b_is_wrong(light: list[Candidate]) -> None:
+    """000-1.  Delta_b is a Schur complement of a positive definite matrix; the printed one is mostly
+    negative."""
+    printed = np.array([c.printed_Delta_b() for c in light])
+    truth = np.array([c.Delta_b for c in light])
+    assert len(light) > 40
+    assert (truth > 0).all()
+    assert (printed < 0).mean() > 0.5
+    assert np.median(abs(printed - truth) / truth) > 5
+
+
+def test_JP_14_printed_delta_b_is_wrong_at_a_large_ridge() -> None:
+    """000-1 at alpha = 1: positive, and tens of percent off."""
+    heavy = candidates(1.0)
+    wrong = np.array([abs(c.printed_Delta_b() - c.Delta_b) / c.Delta_b for c in heavy])
+    assert np.median(wrong) > 0.1
+    assert max(off(c.corrected_Delta_b(), c.Delta_b) for c in heavy) < EXACT
+
+
+def test_JP_13_is_the_least_squares_problem(grown: Candidate) -> None:
+    """(13) to the letter is what `Candidate` solves; its Delta_b cancels from q'q, hence the tolerance."""
+    c = grown
+    b = c.design.T @ c.q + c.alpha * c.k
+    w_b = c.P_inverse @ b
+    assert off(w_b, c.w_b) < 1e-6
+    assert off(c.q @ c.q + c.alpha * c.k_star - b @ w_b, c.Delta_b) < (1e-6 if EXTENDED else 1e-2)
+
+
+def test_JP_14_corrected_delta_b_is_the_schur_complement(light: list[Candidate]) -> None:
+    """000-1.  With delta/Delta in place of delta, (14) is (13)."""
+    for c in light:
+        assert off(c.corrected_Delta_b(), c.Delta_b) < EXACT
+
+
+def test_JPs_grow_delta_b(light: list[Candidate]) -> None:
+    """000-1.  What the slides print, delta^2/Delta + lambda delta, is (13)."""
+    for c in light:
+        assert off(c.slides_Delta_b(), c.Delta_b) < EXACT
+
+
+def test_JP_14_derivation_uses_one_over_Delta(grown: Candidate) -> None:
+    """000-1.  The step of the derivation the printed form misses: 1 - k'P_t^-1 k = 1/Delta."""
+    c = grown
+    after = 1 - c.k @ c.P_inverse @ c.k
+    assert off(after, 1 / c.Delta) < EXACT
+    assert off(c.delta**2 * after + c.alpha * c.delta, c.Delta_b) < EXACT
+
+
+def test_JP_14_w_b_is_right(light: list[Candidate]) -> None:
+    """000-1.  The other half of (14), w_b = a + (delta/Delta) P_{t-1}^-1 k, holds as printed."""
+    for c in light:
+        assert off(c.a + c.delta / c.Delta * (c.P_before_inverse @ c.k), c.w_b) < EXACT
+
+
+def test_JP_14_printed_delta_b_rejects_useful_candidates(light: list[Candidate]) -> None:
+    """000-1.  Inside the admission rule delta kappa^2 Delta_b > TOL2 a negative Delta_b never passes."""
+    useful = [c for c in light if c.delta * c.usefulness() > 1e-4]
+    refused = 0
+    for c in useful:
+        printed = c.printed_Delta_b()
+        kappa = c.delta * c.rho / (c.Delta * printed)
+        refused += not c.delta * kappa**2 * printed > 1e-4
+    assert len(useful) > 20
+    assert refused > len(useful) / 3
+
+
+# ---- 000-2: kappa ------------------------------------------------------------------------------------------
+
+
+def test_JP_15_kappa(light: list[Candidate]) -> None:
+    """000-2.  kappa as printed is right with the right Delta_b, wrong with the printed one, and
+    simplifies."""
+    far = 0
+    for c in light:
+        truth = c.y @ (c.q - c.design @ c.w_b) / c.Delta_b  # the definition below (15)
+        numerator = -c.delta * (c.k @ c.beta_before) / c.Delta + (c.k_star - c.k @ c.w_b) * c.y[-1]
+        # y - k'beta cancels in the numerator: the error is against the terms, not against their sum
+        scale = abs(c.delta * (c.k @ c.beta_before) / c.Delta) / c.Delta_b + abs(truth)
+        for kappa in (
+            numerator / c.Delta_b,
+            c.delta * c.rho / (c.Delta * c.Delta_b),
+            c.rho / (c.delta + c.alpha * c.Delta),
+            c.grown_beta[-1],
+        ):
+            assert abs(kappa - truth) < EXACT * scale
+        far += abs(numerator / c.printed_Delta_b() - truth) > 0.5 * abs(truth)
+    assert far > len(light) / 2
+
+
+def test_JP_15_coefficients_after_growing(grown: Candidate) -> None:
+    """(15) with that kappa is the minimiser of the grown problem."""
+    c = grown
+    kappa = c.rho / (c.delta + c.alpha * c.Delta)
+    assert off(np.append(c.beta, 0) + kappa * np.append(-c.w_b, 1), c.grown_beta) < EXACT
+
+
+def test_JP_16_usefulness(light: list[Candidate]) -> None:
+    """000-2.  kappa^2 Delta_b = delta rho^2/(Delta (delta + alpha Delta)): the difference of the minimal
+    costs."""
+    for c in light:
+        kappa = c.rho / (c.delta + c.alpha * c.Delta)
+        use = c.delta * c.rho**2 / (c.Delta * (c.delta + c.alpha * c.Delta))
+        # the difference of two costs has their rounding
+        assert abs(use - c.usefulness()) < EXACT * c.cost(c.design, c.K, c.beta)
+        assert off(kappa**2 * c.Delta_b, use) < EXACT
+
+
+def test_JPs_usefulness(light: list[Candidate]) -> None:
+    """001-3.  The slides' delta^2 rho^2/(Delta_b Delta^2) is right as printed."""
+    for c in light:
+        slides = c.delta**2 * c.rho**2 / (c.Delta_b * c.Delta**2)
+        assert off(slides, c.delta * c.rho**2 / (c.Delta * (c.delta + c.alpha * c.Delta))) < EXACT
+
+
+# ---- 000-3 .. 000-6: the pruning step ----------------------------------------------------------------------
+
+
+@dataclass
+class Pruned:
+    """A state (m kernels) and, for every i, the same problem without element i solved directly."""
+
+    state: Candidate
+
+    @property
+    def m(self) -> int:
+        return len(self.state.grown_K)
+
+    def without(self, i: int) -> tuple[Array, Array, float]:
+        """P^-1 (m-1, m-1), beta (m-1,), cost of (8) without column i."""
+        c, keep = self.state, [j for j in range(self.m) if j != i]
+        design, K = c.grown[:, keep], c.grown_K[np.ix_(keep, keep)]
+        P_inverse = inverse_P(design, K, c.alpha)
+        beta = P_inverse @ design.T @ c.y
+        return P_inverse, beta, c.cost(design, K, beta)
+
+
+@pytest.fixture(scope="module")
+def pruned() -> Pruned:
+    """Some twenty kernels, far enough apart that every element of P^-1 counts."""
+    return Pruned(candidates(1e-2, novelty_tol=0.1)[-1])
+
+
+def test_JP_17_printed_pruning_vector_is_wrong(pruned: Pruned) -> None:
+    """000-3.  [u; -1][u; -1]'/u* leaves a last row and column that should vanish; [u; u*] does not."""
+    P_inverse, _, _ = pruned.without(pruned.m - 1)
+    full = pruned.state.grown_P_inverse
+    u, u_star = full[:-1, -1], full[-1, -1]
+    printed = full - np.outer(np.append(u, -1), np.append(u, -1)) / u_star
+    corrected = full - np.outer(np.append(u, u_star), np.append(u, u_star)) / u_star
+
+    assert off(printed[:-1, :-1], P_inverse) < EXACT  # the block the paper keeps is right
+    assert abs(printed[-1]).max() > 0.1 * abs(full[-1]).max()  # what it says is zero is not
+    assert abs(corrected[-1]).max() < EXACT * abs(full).max()
+    assert abs(corrected[:, -1]).max() < EXACT * abs(full).max()
+    assert off(corrected[:-1, :-1], P_inverse) < EXACT
+
+
+def test_JP_17_w_b_has_the_other_sign(pruned: Pruned) -> None:
+    """000-3.  Read back from P^-1, w_b = -u/u*, not u/u*; Delta_b = 1/u* as printed."""
+    c, full = pruned.state, pruned.state.grown_P_inverse
+    u, u_star = full[:-1, -1], full[-1, -1]
+    assert off(-u / u_star, c.w_b) < EXACT
+    assert off(u / u_star, c.w_b) > 1
+    assert off(1 / u_star, c.Delta_b) < EXACT
+
+
+def test_JP_18_printed_coefficients_are_wrong(pruned: Pruned) -> None:
+    """000-4.  beta + (b*/u*)[u; -1] is not the minimiser without the last kernel; beta - (b*/u*)[u; u*]
+    is."""
+    _, beta, _ = pruned.without(pruned.m - 1)
+    c = pruned.state
+    u, u_star, b_star = c.grown_P_inverse[:-1, -1], c.grown_P_inverse[-1, -1], c.grown_beta[-1]
+    printed = c.grown_beta + b_star / u_star * np.append(u, -1)
+    corrected = c.grown_beta - b_star / u_star * np.append(u, u_star)
+    # the printed sign moves the coefficients as far in the wrong direction
+    move = abs(c.grown_beta[:-1] - beta).max()
+    assert abs(printed[:-1] - beta).max() > 1.9 * move > 1e-3
+    assert abs(printed[-1]) > 1e-3 * abs(b_star)
+    assert off(corrected[:-1], beta) < EXACT
+    assert abs(corrected[-1]) < EXACT * abs(beta).max()
+
+
+def test_JP_19_score_is_the_increase_of_the_cost(pruned: Pruned) -> None:
+    """000-5.  (19) and eps_i = beta_i^2/P^-1_ii are right as printed, for every i."""
+    c = pruned.state
+    full = c.cost(c.grown, c.grown_K, c.grown_beta)
+    scores = c.grown_beta**2 / np.diag(c.grown_P_inverse)
+    for i in range(pruned.m):
+        _, _, cost = pruned.without(i)
+        # the difference of two costs has their rounding
+        assert abs(cost - full - scores[i]) < EXACT * cost
+
+
+def test_JP_17_deleting_any_element_needs_no_swap(pruned: Pruned) -> None:
+    """000-3, 000-4 for arbitrary i: column i of P^-1 in the place of the last, then drop i."""
+    c = pruned.state
+    for i in range(0, pruned.m, 7):
+        P_inverse, beta, _ = pruned.without(i)
+        u = c.grown_P_inverse[:, i]
+        keep = np.arange(pruned.m) != i
+        assert off((c.grown_P_inverse - np.outer(u, u) / u[i])[np.ix_(keep, keep)], P_inverse) < EXACT
+        assert off((c.grown_beta - u * c.grown_beta[i] / u[i])[keep], beta) < EXACT
+
+
+def test_JP_pruning_needs_a_downdate_of_the_inverse_kernel_matrix(pruned: Pruned) -> None:
+    """000-6.  Section 3.3 swaps and truncates K_mm; what is stored is K_mm^-1, where that is wrong."""
+    K = pruned.state.grown_K
+    stored = inverse(K)
+    i, m = pruned.m // 2, pruned.m
+    order = np.arange(m)
+    order[[i, m - 1]] = order[[m - 1, i]]  # swap i and m
+    swapped_K, swapped = K[np.ix_(order, order)], stored[np.ix_(order, order)]
+    truth = inverse(swapped_K[:-1, :-1])
+    assert off(swapped[:-1, :-1], truth) > 0.1  # swapped and truncated
+    v = swapped[:, -1]
+    assert off((swapped - np.outer(v, v) / v[-1])[:-1, :-1], truth) < EXACT
+
+
+# ---- 000-7 .. 000-11 ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("source", ["JP", "JPs"])
+def test_JP_14_time_index(light: list[Candidate], source: str) -> None:
+    """000-7, 001-2.  The growing step of an example follows its own normal step: beside k_{t+1},
+    "P_{t-1}^-1" is the matrix just before that normal step.  Neither the matrix after it nor the one a row
+    earlier gives (13)."""
+    late = light[len(light) // 2 :]
+    wrong_after, wrong_earlier = [], []
+    for c in late:
+
+        def step(P_inverse: Array, c: Candidate = c) -> tuple[Array, float]:
+            Delta = 1 + c.k @ P_inverse @ c.k
+            w_b = c.a + c.delta / Delta * (P_inverse @ c.k)
+            ratio = c.delta / Delta
+            if source == "JPs":
+                return w_b, c.delta * ratio + c.alpha * c.delta
+            return w_b, (
+                c.k_star**2
+                + c.alpha * c.delta
+                - 2 * ratio * (c.k_star - c.delta)
+                - ratio**2 * (c.k @ P_inverse @ c.k)
+                - (w_b @ c.k) ** 2
+            )
+
+        w_b, Delta_b = step(c.P_before_inverse)
+        assert off(w_b, c.w_b) < EXACT
+        assert off(Delta_b, c.Delta_b) < EXACT
+        wrong_after.append(off(step(c.P_inverse)[1], c.Delta_b))
+        wrong_earlier.append(off(step(c.inverse_P(c.design_before[:-1]))[1], c.Delta_b))
+    assert np.median(wrong_after) > 0.1
+    assert np.max(wrong_earlier) > 1e-3 > EXACT
+
+
+def test_JP_6_sizes(grown: Candidate) -> None:
+    """000-8 (notation; the corrected statements).  K~ K_mm^-1 K~' approximates K and a_i is a column; as
+    printed, K_tm' K_mm^-1 K_tm, the sizes do not fit."""
+    c = grown
+    t, m = c.design.shape
+    assert t != m
+    with pytest.raises(ValueError, match="matmul"):
+        c.design.T @ inverse(c.K) @ c.design
+    # the subset itself is reproduced exactly by the corrected order
+    assert off(c.K @ inverse(c.K) @ c.K.T, c.K) < EXACT
+    # rows a_i' = (K_mm^-1 k_m(x_i))' give K_tm = A K_mm
+    A = (inverse(c.K) @ c.design.T).T
+    assert A.shape == (t, m)
+    assert off(A @ c.K, c.design) < EXACT
+
+
+def test_JP_12_multiplies_a_column(grown: Candidate) -> None:
+    """000-8 (notation).  q' = [(K~_{t-1,m} a)', k*], and (15) follows from (12) times the column [K~'y;
+    q'y]."""
+    c = grown
+    assert c.q.shape == (len(c.design),)
+    with pytest.raises(ValueError, match="matmul"):
+        c.design_before.T @ c.a  # as printed
+    w = np.append(-c.w_b, 1)
+    padded = np.zeros_like(c.grown_P_inverse)
+    padded[:-1, :-1] = c.P_inverse
+    updated = padded + np.outer(w, w) / c.Delta_b  # (12)
+    assert off(updated, c.grown_P_inverse) < EXACT
+    column = np.append(c.design.T @ c.y, c.q @ c.y)
+    assert off(updated @ column, c.grown_beta) < EXACT
+
+
+def test_JP_admission_is_announced_in_two_parts_and_given_as_one() -> None:
+    """000-9.  delta kappa^2 Delta_b > TOL2 (the paper) and delta > TOL1, kappa^2 Delta_b > TOL2
+    (announced, and the slides') are different rules: each takes candidates the other leaves."""
+    TOL1, TOL2 = 1e-2, 1e-4  # the paper's
+    unit = 5  # of y: TOL2 is absolute, the usefulness has the unit of y^2
+    measured = [(c.delta, unit**2 * c.usefulness()) for c in candidates(1e-2, n=150, novelty_tol=2e-3)]
+    paper = {i for i, (delta, use) in enumerate(measured) if delta * use > TOL2}
+    announced = {i for i, (delta, use) in enumerate(measured) if delta > TOL1 and use > TOL2}
+    assert paper - announced
+    assert announced - paper
+
+
+def dictionary_size(X: Array, y: Array, gamma: float, alpha: float, rule: str) -> int:
+    """Kernels admitted by a rule with TOL1 = 1e-2, TOL2 = 1e-4 (absolute): (11), (12), (14) as corrected."""
+    basis, K_inverse, P_inverse, beta = X[:0], np.zeros((0, 0)), np.zeros((0, 0)), np.zeros(0)
+    for t, (x, target) in enumerate(zip(X, y, strict=True), start=1):
+        k = np.exp(-gamma * ((basis - x) ** 2).sum(axis=1))
+        a, g = K_inverse @ k, P_inverse @ k
+        delta, Delta, rho = 1 - k @ a, 1 + k @ g, target - k @ beta
+        use = delta * rho**2 / (Delta * (delta + alpha * Delta))
+        P_inverse = P_inverse - np.outer(g, g) / Delta
+        beta = beta + g * rho / Delta
+        value = {"paper": delta * use, "slides": use, "per sample": delta * use / t}[rule]
+        if delta > 1e-2 and value > 1e-4:
+            m = len(basis)
+            w, z = np.append(-a - delta / Delta * g, 1.0), np.append(-a, 1.0)
+            P_inverse = np.pad(P_inverse, (0, 1)) + np.outer(w, w) / (delta**2 / Delta + alpha * delta)
+            K_inverse = np.pad(K_inverse, (0, 1)) + np.outer(z, z) / delta
+            beta = np.append(beta, 0.0) + rho / (delta + alpha * Delta) * w
+            basis = np.vstack([basis, x])
+            assert len(basis) == m + 1
+    return len(basis)
+
+
+def test_JP_admission_literal_rules_do_not_give_table_1() -> None:
+    """000-9.  Sinc of table 1 (paper: 11.06 kernels; KRLS 14.36): with the absolute TOL2 = 1e-4 both
+    printed rules take about as many as KRLS; dividing the usefulness by t takes fewer."""
+    sizes: dict[str, list[int]] = {"paper": [], "slides": [], "per sample": []}
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        x = rng.uniform(-10, 10, 1000)
+        y = np.sinc(x / np.pi) + 0.2 * rng.standard_normal(1000)
+        X = ((x - x.mean()) / x.std())[:, None]
+        for rule, found in sizes.items():
+            found.append(dictionary_size(X, y, gamma=4.2, alpha=0.1, rule=rule))
+    assert np.mean(sizes["paper"]) > 12.5
+    assert np.mean(sizes["slides"]) > 12.5
+    assert np.mean(sizes["per sample"]) < 11.5
+
+
+def test_JP_14_is_cheap_only_with_a_and_g(grown: Candidate) -> None:
+    """000-10 (a statement of cost; the corrected one).  "w_b, Delta_b in O(m)" needs a = K^-1 k and g =
+    P_{t-1}^-1 k of the same step, O(m^2) each; from the two vectors and k alone the rest is O(m)."""
+
+    def from_vectors(a: Array, g: Array, k: Array, k_star: float, alpha: float) -> tuple[Array, float]:
+        delta, Delta = k_star - k @ a, 1 + k @ g
+        return a + delta / Delta * g, delta**2 / Delta + alpha * delta
+
+    c = grown
+    w_b, Delta_b = from_vectors(c.a, c.P_before_inverse @ c.k, c.k, c.k_star, c.alpha)
+    assert off(w_b, c.w_b) < EXACT
+    assert off(Delta_b, c.Delta_b) < EXACT
+
+
+def test_JP_8_empty_start() -> None:
+    """000-11 (missing in the paper).  The formulas with empty sums start the model: delta = k*, Delta = 1,
+    rho = y, so beta_1 = y/(k* + alpha), P^-1 = 1/(k*(k* + alpha)) and xi = alpha y^2/(k* + alpha); a
+    rejected first example leaves xi = y^2 and a zero row."""
+    alpha, k_star, y = 0.3, 1.7, np.array([0.8, -0.4])
+    delta, Delta, rho = k_star, 1.0, y[0]
+    kappa = rho / (delta + alpha * Delta)
+    Delta_b = delta**2 / Delta + alpha * delta
+
+    P = k_star**2 + alpha * k_star  # (8) for one row, one column
+    beta = k_star * y[0] / P
+    cost = (y[0] - k_star * beta) ** 2 + alpha * k_star * beta**2
+    assert kappa == pytest.approx(beta, rel=1e-14)
+    assert 1 / Delta_b == pytest.approx(1 / P, rel=1e-14)
+    assert y[0] ** 2 - kappa**2 * Delta_b == pytest.approx(cost, rel=1e-13)
+    assert alpha * y[0] ** 2 / (k_star + alpha) == pytest.approx(cost, rel=1e-13)
+
+    # first rejected (xi = y_0^2), second admitted: K~ = [0; k*]
+    design, K = np.array([[0.0], [k_star]]), np.array([[k_star]])
+    beta_2 = np.linalg.solve(design.T @ design + alpha * K, design.T @ y)[0]
+    cost_2 = ((y - design[:, 0] * beta_2) ** 2).sum() + alpha * k_star * beta_2**2
+    assert y[1] / (k_star + alpha) == pytest.approx(beta_2, rel=1e-14)
+    assert y[0] ** 2 + alpha * y[1] ** 2 / (k_star + alpha) == pytest.approx(cost_2, rel=1e-13)
+
+
+# ---- 001: the slides ---------------------------------------------------------------------------------------
+
+
+def test_JPs_prune_printed_vector_is_wrong(pruned: Pruned) -> None:
+    """001-1.  [P^-1(1:m-1, m); -1] as in (17): the matrix is not [[P^-1, 0], [0, 0]]."""
+    P_inverse, _, _ = pruned.without(pruned.m - 1)
+    full = pruned.state.grown_P_inverse
+    left = np.zeros_like(full)
+    left[:-1, :-1] = P_inverse
+    column = full[:, -1].copy()
+    printed = column.copy()
+    printed[-1] = -1
+    assert off(full - np.outer(printed, printed) / full[-1, -1], left) > 0.01
+    assert off(full - np.outer(column, column) / full[-1, -1], left) < EXACT
+
+
+def test_JPs_design_extension(grown: Candidate) -> None:
+    """001-3.  The extension of the design on the slides is right: its column is q of (13)."""
+    c = grown
+    extended = np.block([[c.design_before, (c.design_before @ c.a)[:, None]], [c.k[None], np.full((1, 1), c.k_star)]])
+    assert off(extended, c.grown) < EXACT
+
+
+def test_JPs_augmented_variance(grown: Candidate) -> None:
+    """001-4 (formula missing on the slides).  Augment the design by the query x itself, column K~ a(x):
+    the variance of the enlarged subset of regressors at x is alpha k'P^-1 k + delta(x); without
+    augmentation delta is missing."""
+    c, (X, _) = grown, stream(20, seed=5)
+    basis = _basis_of(c)
+    for x in X:
+        k = KERNEL(basis, x[None])[:, 0]
+        a = inverse(c.grown_K) @ k
+        delta = 1 - k @ a
+        design = np.hstack([c.grown, (c.grown @ a)[:, None]])
+        K = np.block([[c.grown_K, k[:, None]], [k[None], np.ones((1, 1), k.dtype)]])
+        k_all = np.append(k, 1)
+        batch = c.alpha * k_all @ inverse_P(design, K, c.alpha) @ k_all
+        plain = c.alpha * k @ c.grown_P_inverse @ k
+        assert off(plain + delta, batch) < EXACT
+    far = np.full((1, 2), 50.0, dtype=k.dtype)
+    k = KERNEL(basis, far)[:, 0]
+    assert c.alpha * k @ c.grown_P_inverse @ k < 1e-10  # far away the plain variance vanishes; the prior is 1
+    assert off(1 - k @ inverse(c.grown_K) @ k, 1) < 1e-10
+
+
+def test_JPs_augmented_variance_with_the_latest_row_exact(grown: Candidate) -> None:
+    """001-4, as the slides' design extension has it: the column of the query is K~_{t-1} a(x) and k(x_t,
+    x) in the latest row (x_t took a normal step).  With eps = k(x_t, x) - k_t'a, h_t = P_t^-1 k_t, s_t =
+    k_t'h_t, e_t = y_t - k_t'beta, Delta* = alpha delta + eps^2 (1 - s_t), r = delta - eps k'h_t: mean =
+    k'beta + eps e_t r/Delta*, variance = alpha (k'P_t^-1 k + r^2/Delta*)."""
+    c, (X, _) = grown, stream(20, seed=6)
+    basis, latest = _basis_of(c)[:-1], _basis_of(c)[-1:]
+    for x in X:
+        k, k_latest = KERNEL(basis, x[None])[:, 0], KERNEL(latest, x[None])[0, 0]
+        a = inverse(c.K) @ k
+        delta, eps = 1 - k @ a, k_latest - c.k @ a
+        column = np.append(c.design_before @ a, k_latest)
+        design = np.hstack([c.design, column[:, None]])
+        K = np.block([[c.K, k[:, None]], [k[None], np.ones((1, 1), k.dtype)]])
+        P_inverse = inverse_P(design, K, c.alpha)
+        k_all = np.append(k, 1)
+        batch_mean = k_all @ P_inverse @ design.T @ c.y
+        batch_variance = c.alpha * k_all @ P_inverse @ k_all
+
+        h = c.P_inverse @ c.k
+        Delta_star = c.alpha * delta + eps**2 * (1 - c.k @ h)
+        r = delta - eps * (k @ h)
+        mean = k @ c.beta + eps * (c.y[-1] - c.k @ c.beta) * r / Delta_star
+        variance = c.alpha * (k @ c.P_inverse @ k + r**2 / Delta_star)
+        assert abs(mean - batch_mean) < EXACT
+        assert off(variance, batch_variance) < EXACT
+
+
+def _basis_of(c: Candidate) -> Array:
+    """The dictionary (m+1, d) behind a candidate of the default stream, the candidate last."""
+    X, _ = stream(250)
+    basis = X[:1]
+    for t in range(1, len(c.y)):
+        k = KERNEL(basis, X[t : t + 1])[:, 0]
+        if 1 - k @ inverse(KERNEL(basis, basis)) @ k > 1e-2:
+            basis = np.vstack([basis, X[t]])
+    assert off(KERNEL(basis, basis), c.grown_K) == 0
+    return basis

@@ -1,0 +1,139 @@
+"""The installation: levels, the picker, the stub, a clean import.  If only one file is run on a wheel, this one."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from importlib.resources import files
+
+import kernsift
+import numpy as np
+import pytest
+from kernsift import _core, _loader
+
+USABLE = _loader.usable_levels()
+
+
+def run(code, **env):
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **env},
+    )
+
+
+def test_a_model_learns():
+    rng = np.random.default_rng(5)
+    X = rng.uniform(-3, 3, (500, 1))
+    model = kernsift.OnlineLSSVMRegressor(gamma=1.0).fit(X, np.sin(X[:, 0]))
+    assert np.abs(model.predict(X) - np.sin(X[:, 0])).max() < 0.1
+
+
+def test_imports_in_a_clean_process_without_optional_packages():
+    code = "import sys, kernsift; bad = {'matplotlib', 'rich'} & set(sys.modules); assert not bad, bad"
+    done = run(code)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("level", USABLE)
+def test_every_level_loads_under_one_name(level):
+    code = "import kernsift; print(kernsift.build_config()['cpu_level'], kernsift._core.OnlineLSSVM.__module__)"
+    done = run(code, KERNSIFT_ISA=level)
+    assert done.stdout.split() == [level, "kernsift._core"], done.stderr
+
+
+def test_the_best_usable_level_is_the_default():
+    done = run("import kernsift; print(kernsift.build_config()['cpu_level'])", KERNSIFT_ISA="")
+    assert done.stdout.strip() == USABLE[0]
+
+
+def test_an_unusable_level_is_an_error_that_names_the_others():
+    done = run("import kernsift", KERNSIFT_ISA="v9")
+    assert done.returncode != 0
+    assert "KERNSIFT_ISA='v9'" in done.stderr
+    assert str(USABLE) in done.stderr
+
+
+def test_a_broken_build_raises_and_never_falls_back(tmp_path):
+    """A copy of the package whose best level is damaged must not come up on another."""
+    package = files("kernsift")
+    for name in os.listdir(str(package)):
+        if name != "__pycache__":
+            os.symlink(str(package / name), tmp_path / name)
+    package_copy = tmp_path / "kernsift"
+    package_copy.mkdir()
+    for name in os.listdir(tmp_path):
+        if name != "kernsift":
+            os.rename(tmp_path / name, package_copy / name)
+    best = package_copy / f"_isa_{USABLE[0]}"
+    shared_object = next(n for n in os.listdir(best) if n.startswith("_core"))
+    best.unlink()
+    best.mkdir()
+    (best / shared_object).write_bytes(b"not a shared object")
+    done = run("import kernsift", PYTHONPATH=str(tmp_path), KERNSIFT_ISA="")
+    assert done.returncode != 0
+    assert "ImportError" in done.stderr
+
+
+def test_levels_agree_on_predictions():
+    code = (
+        "import numpy as np, kernsift; rng = np.random.default_rng(2); X = rng.uniform(-2, 2, (800, 2)); "
+        "y = np.sin(X[:, 0]) * X[:, 1]; m = kernsift.OnlineLSSVMRegressor(gamma=0.5, max_basis=30).fit(X, y); "
+        "print(m.basis_indices_.tolist()); print(repr(m.predict(X[:5]).tolist()))"
+    )
+    outputs = [run(code, KERNSIFT_ISA=level).stdout.splitlines() for level in USABLE]
+    for indices, predicted in outputs:
+        assert indices == outputs[0][0]
+        np.testing.assert_allclose(ast.literal_eval(predicted), ast.literal_eval(outputs[0][1]), atol=1e-9)
+
+
+def test_shared_objects_export_their_entry_point_only():
+    if not sys.platform.startswith("linux"):
+        pytest.skip("reads ELF symbols with nm")
+    for level in _loader.built_levels():
+        folder = files("kernsift") / f"_isa_{level}"
+        path = next(str(folder / n) for n in os.listdir(str(folder)) if n.startswith("_core"))
+        done = subprocess.run(["nm", "-D", "--defined-only", path], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            pytest.skip("nm is not installed")
+        names = {line.split()[-1] for line in done.stdout.splitlines()}
+        assert names == {"PyInit__core"}
+
+
+def stub_members(node):
+    return {n.name for n in node.body if isinstance(n, ast.FunctionDef)} - {"__init__"}
+
+
+def test_the_stub_names_what_the_core_has():
+    stub = ast.parse((files("kernsift") / "_core.pyi").read_text())
+    classes = {n.name: n for n in stub.body if isinstance(n, ast.ClassDef)}
+    functions = {n.name for n in stub.body if isinstance(n, ast.FunctionDef)}
+    public = {n for n in vars(_core) if not n.startswith("_")}
+    assert public == functions | {n for n in classes if not n.startswith("_")}
+
+    def members(name):
+        inherited = [members(b.id) for b in classes[name].bases if isinstance(b, ast.Name)]
+        return stub_members(classes[name]).union(*inherited)
+
+    for name in public - functions:
+        runtime = {n for n in vars(getattr(_core, name)) if not n.startswith("_")} | {"__reduce__"}
+        assert members(name) == runtime, name
+
+
+def test_stub_arguments_are_those_of_the_core():
+    stub = ast.parse((files("kernsift") / "_core.pyi").read_text())
+    for node in ast.walk(stub):
+        if not isinstance(node, ast.ClassDef):
+            continue
+        runtime = getattr(_core, node.name, _core.OnlineLSSVM)
+        for function in (n for n in node.body if isinstance(n, ast.FunctionDef)):
+            if function.decorator_list or function.name == "__reduce__":
+                continue
+            wanted = [a.arg for a in function.args.args[1:]]
+            signature = getattr(runtime, function.name).__doc__.splitlines()[0]
+            for argument in wanted:
+                if argument != "i":
+                    assert f"{argument}:" in signature, (node.name, function.name, argument, signature)
