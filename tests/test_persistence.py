@@ -6,6 +6,7 @@ import copy
 import io
 import os
 import pickle
+import pickletools
 import subprocess
 import sys
 
@@ -96,9 +97,8 @@ def test_a_pickle_moves_between_cpu_levels(rng):
     X, y = regression(rng)
     model = OnlineLSSVMRegressor(gamma=0.5, max_basis=12).fit(X[:200], y[:200])
     data = pickle.dumps(model)
-    assert b"_isa" not in data
-    for level in kernsift.build_config()["built_levels"]:
-        assert level.encode() not in data
+    named = {arg for _, arg, _ in pickletools.genops(data) if isinstance(arg, str)}
+    assert not any("_isa" in text or text in kernsift.build_config()["built_levels"] for text in named)
     model.partial_fit(X[200:], y[200:])
     for level in sorted(set(kernsift.build_config()["built_levels"]) & set(kernsift.build_config()["cpu_runs"])):
         out = subprocess.run(

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "bind/bind.hpp"
 #include "core/online_lssvm.hpp"
 
@@ -9,7 +11,7 @@ namespace {
 // thread waiting for the lock never holds the GIL.
 template <class State>
 struct Guarded {
-  OnlineLSSVM<State> model;
+  mutable OnlineLSSVM<State> model;  // reading brings it up to date with the rows learned
   mutable std::mutex mutex;
 
   Guarded(const Kernel& kernel, Index n_outputs, const OnlineSettings& settings)
@@ -21,12 +23,20 @@ struct Guarded {
     const std::lock_guard<std::mutex> lock(mutex);
     return work();
   }
+
+  template <class Work>
+  auto settled(Work&& work) const {
+    return locked([&] {
+      model.settle();
+      return work();
+    });
+  }
 };
 
 constexpr Index kRowsBetweenSignals = 1024;
 
 template <class State>
-py::tuple learn(Guarded<State>& self, const Array& X, const Array& Y, const Array& weights) {
+py::tuple learn(Guarded<State>& self, const Array& X, const Array& Y, const Array& weights, bool exact_apriori) {
   OnlineLSSVM<State>& model = self.model;
   const auto x = rows(X, model.dictionary().kernel().n_features(), "X");
   const auto y = rows(Y, model.n_outputs(), "Y");
@@ -42,16 +52,48 @@ py::tuple learn(Guarded<State>& self, const Array& X, const Array& Y, const Arra
     const Index count = std::min(kRowsBetweenSignals, x.rows() - first);
     self.locked([&] {
       model.learn(x.middleRows(first, count), y.middleRows(first, count), v.segment(first, count),
-                  LearnLog{f.middleRows(first, count), outcomes + first, victims + first});
+                  LearnLog{f.middleRows(first, count), outcomes + first, victims + first, exact_apriori});
     });
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();  // Ctrl-C between two rows
   }
   return py::make_tuple(apriori, outcome, victim);
 }
 
+// One row at a time: the prediction (and its parts of the variance) before the row `delay` earlier is learned.
+template <class State>
+py::tuple prequential(Guarded<State>& self, const Array& X, const Array& Y, const Array& weights, Index delay) {
+  OnlineLSSVM<State>& model = self.model;
+  const auto x = rows(X, model.dictionary().kernel().n_features(), "X");
+  const auto y = rows(Y, model.n_outputs(), "Y");
+  const auto v = vector(weights, x.rows(), "sample_weight");
+  if (y.rows() != x.rows()) throw std::invalid_argument("Y must have one row per row of X");
+  Array apriori = array(x.rows(), y.cols()), variance = array(x.rows(), y.cols());
+  py::array_t<std::int64_t> n_basis(x.rows());
+  auto f = rows_out(apriori), s2 = rows_out(variance);
+  std::int64_t* const sizes = n_basis.mutable_data();
+  for (Index first = 0; first < x.rows() + delay; first += kRowsBetweenSignals) {
+    self.locked([&] {
+      model.prequential(x, y, v, delay, first, std::min(first + kRowsBetweenSignals, x.rows() + delay), f, s2, sizes);
+    });
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+  }
+  return py::make_tuple(apriori, variance, n_basis);
+}
+
+template <class State>
+void update(Guarded<State>& self, const Array& x, const Array& y, double weight) {
+  const Index d = self.model.dictionary().kernel().n_features();
+  const auto row = vector(x, d, "x");
+  const auto target = vector(y, self.model.n_outputs(), "y");
+  if (!row.allFinite() || !target.allFinite() || !(weight >= 0) || !std::isfinite(weight))
+    throw std::invalid_argument("x, y and sample_weight must be finite, and the weight not negative");
+  const std::lock_guard<std::mutex> lock(self.mutex);  // too short to let go of the GIL
+  self.model.update(row, target, weight);
+}
+
 template <class State>
 py::dict save(const Guarded<State>& self) {
-  const Arrays arrays = self.locked([&] { return self.model.save(); });
+  const Arrays arrays = self.settled([&] { return self.model.save(); });
   py::dict out;
   for (const auto& [name, value] : arrays.items()) out[py::str(name)] = to_numpy(value);
   return out;
@@ -67,23 +109,23 @@ void load(Guarded<State>& self, const py::dict& state) {
   self.locked([&] { self.model.load(arrays); });
 }
 
-OnlineSettings make_settings(double alpha, double novelty_tol, double usefulness_tol, const std::string& admission,
-                             Index max_basis, bool fit_intercept) {
-  return {alpha, {admission_rule(admission), novelty_tol, usefulness_tol}, max_basis, fit_intercept};
-}
-
 template <class State>
 void bind_engine(py::module_& m, const char* name) {
   using Model = Guarded<State>;
   py::class_<Model>(m, name)
       .def(py::init([](const Kernel& kernel, Index n_outputs, double alpha, double novelty_tol, double usefulness_tol,
-                       const std::string& admission, Index max_basis, bool fit_intercept) {
-             return std::make_unique<Model>(
-                 kernel, n_outputs,
-                 make_settings(alpha, novelty_tol, usefulness_tol, admission, max_basis, fit_intercept));
+                       const std::string& admission, Index max_basis, bool fit_intercept, Index swap_until,
+                       Index exact_rows, double forgetting) {
+             const Admission rule{admission_rule(admission), novelty_tol, usefulness_tol};
+             const OnlineSettings settings{alpha,      rule,       max_basis, fit_intercept,
+                                           swap_until, exact_rows, forgetting};
+             if (!State::kLearnsRuns && (swap_until > 0 || exact_rows > 0 || forgetting < 1))
+               throw std::invalid_argument("the explicit engine is the papers' form: no swap_until, exact_rows or forgetting");
+             return std::make_unique<Model>(kernel, n_outputs, settings);
            }),
            py::arg("kernel"), py::arg("n_outputs"), py::arg("alpha"), py::arg("novelty_tol"),
-           py::arg("usefulness_tol"), py::arg("admission"), py::arg("max_basis"), py::arg("fit_intercept"))
+           py::arg("usefulness_tol"), py::arg("admission"), py::arg("max_basis"), py::arg("fit_intercept"),
+           py::arg("swap_until") = 0, py::arg("exact_rows") = 0, py::arg("forgetting") = 1.0)
       // A plain py::pickle leaves a class that skops and pickle protocol 1 cannot rebuild without aborting.
       .def("__reduce__",
            [](const Model& self) {
@@ -91,20 +133,43 @@ void bind_engine(py::module_& m, const char* name) {
              const py::tuple arguments =
                  py::make_tuple(self.model.dictionary().kernel(), self.model.n_outputs(), s.alpha,
                                 s.admission.novelty_tol, s.admission.usefulness_tol, rule_name(s.admission.rule),
-                                s.max_basis, s.fit_intercept);
+                                s.max_basis, s.fit_intercept, s.swap_until, s.exact_rows, s.forgetting);
              return py::make_tuple(py::module_::import("kernsift._core").attr("rebuild"),
                                    py::make_tuple(py::type::of<Model>(), arguments, save(self)));
            })
       .def("restore", &load<State>, py::arg("state"))
       .def("state", &save<State>)
       .def("learn", &learn<State>, py::arg("X").noconvert(), py::arg("Y").noconvert(),
-           py::arg("sample_weight").noconvert())
+           py::arg("sample_weight").noconvert(), py::arg("exact_apriori") = true)
+      .def("prequential", &prequential<State>, py::arg("X").noconvert(), py::arg("Y").noconvert(),
+           py::arg("sample_weight").noconvert(), py::arg("delay"))
+      .def("update", &update<State>, py::arg("x").noconvert(), py::arg("y").noconvert(), py::arg("sample_weight"))
+      .def("predict_one",
+           [](const Model& self, const Array& x) {
+             const auto row = vector(x, self.model.dictionary().kernel().n_features(), "x");
+             Array out = array(self.model.n_outputs());
+             const std::lock_guard<std::mutex> lock(self.mutex);
+             self.model.settle();
+             self.model.predict_one(row, vector_out(out));
+             return out;
+           },
+           py::arg("x").noconvert())
+      .def("refit",
+           [](Model& self, const Array& X, const Array& Y, const Array& weights) {
+             if (!State::kLearnsRuns) throw std::invalid_argument("the explicit engine has no refit");
+             const auto x = rows(X, self.model.dictionary().kernel().n_features(), "X");
+             const auto y = rows(Y, self.model.n_outputs(), "Y");
+             const auto v = vector(weights, x.rows(), "sample_weight");
+             if (y.rows() != x.rows()) throw std::invalid_argument("Y must have one row per row of X");
+             self.locked([&] { self.model.refit(x, y, v); });
+           },
+           py::arg("X").noconvert(), py::arg("Y").noconvert(), py::arg("sample_weight").noconvert())
       .def("predict",
            [](const Model& self, const Array& X) {
              const auto x = rows(X, self.model.dictionary().kernel().n_features(), "X");
              Array out = array(x.rows(), self.model.n_outputs());
              auto f = rows_out(out);
-             self.locked([&] { self.model.predict(x, f); });
+             self.settled([&] { self.model.predict(x, f); });
              return out;
            },
            py::arg("X").noconvert())
@@ -113,58 +178,59 @@ void bind_engine(py::module_& m, const char* name) {
              const auto x = rows(X, self.model.dictionary().kernel().n_features(), "X");
              Array spread = array(x.rows()), delta = array(x.rows());
              auto s = vector_out(spread), d = vector_out(delta);
-             self.locked([&] { self.model.variance(x, s, d); });
+             self.settled([&] { self.model.variance(x, s, d); });
              return py::make_tuple(spread, delta);
            },
            py::arg("X").noconvert())
+      .def_property_readonly("n_outputs", [](const Model& self) { return self.model.n_outputs(); })
       .def_property_readonly("kernel", [](const Model& self) { return self.model.dictionary().kernel(); })
       .def_property_readonly("basis",
                              [](const Model& self) {
-                               return to_numpy(self.locked([&] { return Matrix(self.model.dictionary().vectors()); }));
+                               return to_numpy(self.settled([&] { return Matrix(self.model.dictionary().vectors()); }));
                              })
       .def_property_readonly("indices",
                              [](const Model& self) {
-                               const auto ids = self.locked([&] { return self.model.dictionary().ids(); });
+                               const auto ids = self.settled([&] { return self.model.dictionary().ids(); });
                                return py::array_t<std::int64_t>(static_cast<py::ssize_t>(ids.size()), ids.data());
                              })
       .def_property_readonly(
-          "coef", [](const Model& self) { return to_numpy(self.locked([&] { return self.model.state().beta(); })); })
+          "coef", [](const Model& self) { return to_numpy(self.settled([&] { return self.model.state().beta(); })); })
       .def_property_readonly("intercept",
                              [](const Model& self) {
-                               return vector_to_numpy(self.locked([&] { return self.model.state().intercept(); }));
+                               return vector_to_numpy(self.settled([&] { return self.model.state().intercept(); }));
                              })
       .def_property_readonly("cost",
                              [](const Model& self) {
-                               return vector_to_numpy(self.locked([&] { return self.model.state().cost(); }));
+                               return vector_to_numpy(self.settled([&] { return self.model.cost(); }));
                              })
       .def_property_readonly(
-          "gcv", [](const Model& self) { return vector_to_numpy(self.locked([&] { return self.model.gcv(); })); })
+          "gcv", [](const Model& self) { return vector_to_numpy(self.settled([&] { return self.model.gcv(); })); })
       .def_property_readonly("noise_variance",
                              [](const Model& self) {
-                               return vector_to_numpy(self.locked([&] { return self.model.noise_variance(); }));
+                               return vector_to_numpy(self.settled([&] { return self.model.noise_variance(); }));
                              })
       .def_property_readonly("log_evidence",
                              [](const Model& self) {
-                               return vector_to_numpy(self.locked([&] { return self.model.log_evidence(); }));
+                               return vector_to_numpy(self.settled([&] { return self.model.log_evidence(); }));
                              })
       .def_property_readonly("inverse_P",
                              [](const Model& self) {
-                               return to_numpy(self.locked([&] { return self.model.state().inverse_P(); }));
+                               return to_numpy(self.settled([&] { return self.model.state().inverse_P(); }));
                              })
       .def_property_readonly("log_det",
-                             [](const Model& self) { return self.locked([&] { return self.model.state().log_det(); }); })
+                             [](const Model& self) { return self.settled([&] { return self.model.state().log_det(); }); })
       .def_property_readonly("dof",
-                             [](const Model& self) { return self.locked([&] { return self.model.state().dof(); }); })
+                             [](const Model& self) { return self.settled([&] { return self.model.state().dof(); }); })
       .def_property_readonly(
-          "rss", [](const Model& self) { return vector_to_numpy(self.locked([&] { return self.model.state().rss(); })); })
+          "rss", [](const Model& self) { return vector_to_numpy(self.settled([&] { return self.model.rss(); })); })
       .def_property_readonly(
-          "n_basis", [](const Model& self) { return self.locked([&] { return self.model.dictionary().size(); }); })
+          "n_basis", [](const Model& self) { return self.settled([&] { return self.model.dictionary().size(); }); })
       .def_property_readonly(
-          "rows_seen", [](const Model& self) { return self.locked([&] { return self.model.rows_seen(); }); })
+          "rows_seen", [](const Model& self) { return self.settled([&] { return self.model.rows_seen(); }); })
       .def_property_readonly(
-          "rows_learned", [](const Model& self) { return self.locked([&] { return self.model.rows_learned(); }); })
+          "rows_learned", [](const Model& self) { return self.settled([&] { return self.model.rows_learned(); }); })
       .def_property_readonly("counters", [](const Model& self) {
-        const Counters c = self.locked([&] { return self.model.counters(); });
+        const Counters c = self.settled([&] { return self.model.counters(); });
         return py::array_t<std::int64_t>(static_cast<py::ssize_t>(c.size()), c.data());
       });
 }

@@ -21,8 +21,9 @@ enum class Outcome : std::uint8_t {
   bounced = 4,              // admitted at the cap, but itself the least useful: a normal step (MATH 1.7)
   refused = 5,              // passed the rule, but too close to the span for the arithmetic
   ignored = 6,              // weight zero
+  frozen = 7,               // learned after the dictionary was frozen: a normal step, nothing asked
 };
-constexpr int kOutcomes = 7;
+constexpr int kOutcomes = 8;
 using Counters = std::array<std::int64_t, kOutcomes>;
 
 // Weighted mean and variance of the targets as they arrive (West's form of Welford's recursion).
@@ -34,6 +35,12 @@ class TargetMoments {
   double variance() const { return weight_ > 0 ? squares_ / weight_ : 0.0; }
 
   double weight() const { return weight_; }
+  // The past counts less: all weights times `factor`.
+  void fade(double factor) {
+    weight_ *= factor;
+    squares_ *= factor;
+  }
+
   const Vector& mean() const { return mean_; }
   double squares() const { return squares_; }
   void assign(double weight, const ConstVectorRef& mean, double squares) {

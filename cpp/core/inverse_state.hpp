@@ -13,6 +13,7 @@ namespace kernsift {
 
 class InverseState {
  public:
+  static constexpr bool kLearnsRuns = false;
   InverseState(double alpha, Index n_outputs, bool bias);
 
   Index size() const { return K_inv_.size(); }
@@ -30,11 +31,15 @@ class InverseState {
   void grow(const Look& row);
   void seat_bias(const double* y, double v);
 
+  void settle() {}
   void track_diagonal() {}  // P^-1 is explicit
   bool scores_after_growth(const Look& row, VectorRef scores);
   void remove(Index i);
 
   Matrix beta() const { return beta_.middleRows(offset(), size()); }
+  void predict(const ConstVectorRef& k, VectorRef out) {
+    out = intercept() + beta_.middleRows(offset(), size()).transpose() * k;
+  }
   Vector intercept() const;
   const Vector& cost() const { return xi_; }
   double log_det() const { return log_det_; }

@@ -324,9 +324,13 @@ void Panels::reserve(Index n) {
 
 void Panels::append(const double* coordinates, double norm) {
   reserve(grown_capacity(static_cast<Index>(norms_.size()), size_ + 1));
-  for (Index j = 0; j < n_features_; ++j) at(size_, j) = coordinates[j];
-  norms_[size_] = norm;
   ++size_;
+  set(size_ - 1, coordinates, norm);
+}
+
+void Panels::set(Index i, const double* coordinates, double norm) {
+  for (Index j = 0; j < n_features_; ++j) at(i, j) = coordinates[j];
+  norms_[i] = norm;
 }
 
 void Panels::remove(Index i) {

@@ -60,10 +60,15 @@ class Panels {
   Index n_panels() const { return padded() / kPanel; }
   const double* panel(Index p) const { return coordinates_.data() + p * kPanel * n_features_; }
   const double* norms(Index p) const { return norms_.data() + p * kPanel; }
+  Index n_features() const { return n_features_; }
+  double coordinate(Index i, Index j) const { return coordinates_[(i / kPanel * n_features_ + j) * kPanel + i % kPanel]; }
+  double norm(Index i) const { return norms_[i]; }
 
   void reserve(Index n);
   void append(const double* coordinates, double norm);
+  void set(Index i, const double* coordinates, double norm);
   void remove(Index i);  // later elements move up: the order is kept
+  void clear() { size_ = 0; }
 
  private:
   double& at(Index i, Index j) { return coordinates_[(i / kPanel * n_features_ + j) * kPanel + i % kPanel]; }

@@ -8,6 +8,7 @@ namespace kernsift {
 namespace {
 constexpr Index kChunk = 256;  // rows prepared together
 constexpr Index kTile = 64;    // rows predicted together where a kernel block is kept
+constexpr Index kBlock = 64;   // rows learned together
 constexpr double kLogTwoPi = 1.8378770664093454836;
 }  // namespace
 
@@ -16,50 +17,120 @@ OnlineLSSVM<State>::OnlineLSSVM(Kernel kernel, Index n_outputs, const OnlineSett
     : settings_(settings),
       dictionary_(std::move(kernel)),
       state_(settings.alpha, n_outputs, settings.fit_intercept),
-      moments_(n_outputs) {}
+      moments_(n_outputs),
+      recent_(settings.exact_rows, dictionary_.kernel().n_features(), n_outputs),
+      newcomer_(dictionary_.kernel().n_features()) {}
 
 template <class State>
 void OnlineLSSVM<State>::learn(const Rows& X, const Rows& Y, const ConstVectorRef& v, LearnLog log) {
   for (Index first = 0; first < X.rows(); first += kChunk) {
     const Index count = std::min(kChunk, X.rows() - first);
     dictionary_.kernel().prepare(X.middleRows(first, count), prepared_);
-    for (Index r = 0; r < count; ++r) {
-      const Index i = first + r;
-      const Event event = learn_row(X.row(i).data(), r, Y.row(i).data(), v[i], log.apriori.row(i).data());
-      log.outcome[i] = static_cast<std::uint8_t>(event.outcome);
-      log.victim[i] = event.victim;
-      ++counters_[static_cast<std::size_t>(event.outcome)];
-      ++rows_seen_;
+    Index r = 0;
+    if constexpr (State::kLearnsRuns) {
+      // the first row of all seats the constant: alone
+      for (; r < count && state_.dimension() == 0; ++r) learn_row(X, r, first + r, Y, v, log);
+      for (; r < count && state_.dimension() > 0; r += std::min(kBlock, count - r))
+        learn_block(X, r, first + r, std::min(kBlock, count - r), Y, v, log);
     }
+    for (; r < count; ++r) learn_row(X, r, first + r, Y, v, log);
   }
 }
 
 template <class State>
-auto OnlineLSSVM<State>::learn_row(const double* x, Index row, const double* y, double v, double* apriori) -> Event {
+void OnlineLSSVM<State>::learn_row(const Rows& X, Index row, Index i, const Rows& Y, const ConstVectorRef& v,
+                                   LearnLog& log) {
+  const double* y = Y.row(i).data();
+  double* apriori = log.apriori.row(i).data();
   if (state_.bias_pending()) {
     std::fill_n(apriori, n_outputs(), 0.0);
-    if (!(v > 0)) return {Outcome::ignored, -1};
+    if (!(v[i] > 0)) return record({Outcome::ignored, -1}, i, log);
     // The constant takes the first row whole: a kernel could lower the cost by nothing, and its column would equal
     // that of the constant, told apart by the ridge alone.
-    count_row(y, v);
-    state_.seat_bias(y, v);
-    return {Outcome::rejected_usefulness, -1};
+    state_.seat_bias(y, v[i] * frame_);
+    if (keeps_recent()) recent_.push(prepared_, row, Vector::Ones(1), y, v[i] * frame_);
+    count_row(y, v[i]);
+    return record({Outcome::rejected_usefulness, -1}, i, log);
   }
   const double k_self = dictionary_.kernel().self(prepared_, row);
   if (k_.size() < dictionary_.padded()) k_.resize(grown_capacity(k_.size(), dictionary_.padded()));
   dictionary_.block(prepared_, row, 1, Eigen::Map<Matrix>(k_.data(), dictionary_.padded(), 1));
-  const Look look = state_.look(k_.head(dictionary_.size()), k_self, y, v);
+  const Look look = state_.look(k_.head(dictionary_.size()), k_self, y, v[i] * frame_);
   for (Index o = 0; o < n_outputs(); ++o) apriori[o] = y[o] - state_.residual()[o];
+  record(decide(look, k_self, X.row(i).data(), row, y, v[i]), i, log);
+  fade_if_due();
+}
+
+template <class State>
+auto OnlineLSSVM<State>::decide(const Look& look, double k_self, const double* x, Index row, const double* y, double v)
+    -> Event {
   if (!(v > 0)) return {Outcome::ignored, -1};
   if (!(look.Delta > 0) || !(look.den > 0) || !std::isfinite(look.usefulness))
     return {Outcome::refused, -1};  // the explicit inverse has turned indefinite: the row would only harm it
-
+  const bool frozen_now = frozen(), keep = keeps_recent();
+  const double usefulness = look.usefulness / frame_;
   count_row(y, v);
-  const Outcome outcome = settings_.admission.judge(look.delta, k_self, look.usefulness, static_cast<double>(t_),
-                                                    moments_.variance());
+  const Outcome outcome = frozen_now ? Outcome::frozen
+                                     : settings_.admission.judge(look.delta, k_self, usefulness, effective_t_,
+                                                                 moments_.variance());
+  if constexpr (State::kLearnsRuns) {
+    if (keep) {
+      if (w_.size() < state_.dimension()) w_.resize(grown_capacity(w_.size(), state_.dimension()));
+      w_.head(state_.dimension()) = state_.coordinates_of_row();
+      state_.normal(look);
+      recent_.push(prepared_, row, w_.head(state_.dimension()), y, look.weight);
+      return outcome == Outcome::admitted ? admit_exactly(look, x, row) : Event{outcome, -1};
+    }
+  }
   if (outcome == Outcome::admitted) return admit(look, x, row);
   state_.normal(look);
   return {outcome, -1};
+}
+
+// The same as `admit` for a kernel that is exact on the recent rows; the row itself has been learned.
+template <class State>
+auto OnlineLSSVM<State>::admit_exactly(const Look& look, const double* x, Index row) -> Event {
+  if constexpr (State::kLearnsRuns) {
+    const Index m = dictionary_.size(), p = state_.dimension(), n = recent_.size(), b = p - m;
+    if (along_.size() < recent_.rows().padded()) along_.resize(round_up(recent_.capacity(), kPanel));
+    dictionary_.kernel().block(recent_.rows(), prepared_, row, 1,
+                               Eigen::Map<Matrix>(along_.data(), recent_.rows().padded(), 1));
+    auto s = along_.head(n);
+    s.noalias() -= recent_.coordinates().bottomRows(m).transpose() * w_.segment(b, m);
+    s /= std::sqrt(look.delta);
+    const double usefulness = state_.look_exact(recent_.coordinates(), recent_.targets(), recent_.weights(), s);
+    if (!(usefulness >= 0) || !std::isfinite(usefulness)) return {Outcome::refused, -1};
+
+    Index victim = -1;
+    if (settings_.max_basis > 0 && m == settings_.max_basis) {
+      if (scores_.size() < m) scores_.resize(m);
+      if (!state_.scores_after_exact_growth(w_.head(p), look.delta, scores_.head(m))) return {Outcome::refused, -1};
+      victim = weakest(scores_.head(m), usefulness);
+      if (victim == m) return {Outcome::bounced, -1};
+    }
+    state_.grow_exact(w_.head(p), look.delta, s, recent_.weights());
+    recent_.append_coordinate(s);
+    append(x, row);
+    if (victim < 0) {
+      if (m + 1 == settings_.max_basis) state_.track_diagonal();
+      return {Outcome::admitted, -1};
+    }
+    const std::int64_t evicted = dictionary_.ids()[static_cast<std::size_t>(victim)];
+    state_.remove(victim);
+    recent_.drop_last(state_.rotations(), b);
+    dictionary_.remove(victim);
+    return {Outcome::swapped, evicted};
+  } else {
+    return admit(look, x, row);
+  }
+}
+
+template <class State>
+void OnlineLSSVM<State>::record(const Event& event, Index i, LearnLog& log) {
+  log.outcome[i] = static_cast<std::uint8_t>(event.outcome);
+  log.victim[i] = event.victim;
+  ++counters_[static_cast<std::size_t>(event.outcome)];
+  ++rows_seen_;
 }
 
 template <class State>
@@ -93,9 +164,60 @@ auto OnlineLSSVM<State>::admit(const Look& look, const double* x, Index row) -> 
 
 template <class State>
 void OnlineLSSVM<State>::count_row(const double* y, double v) {
-  moments_.add(y, v);
+  moments_.add(y, v * frame_);
   sum_log_weights_ += std::log(v);
+  effective_t_ = settings_.forgetting * effective_t_ + 1.0;
   ++t_;
+  if (forgets()) {
+    frame_ /= settings_.forgetting;
+    ++since_fade_;
+  }
+}
+
+// Often enough that the ridge never fades below 3/4 of what it should be.
+template <class State>
+std::int64_t OnlineLSSVM<State>::fade_period() const {
+  return std::max<std::int64_t>(1, std::llround(0.25 / (1.0 - settings_.forgetting)));
+}
+
+template <class State>
+void OnlineLSSVM<State>::fade_if_due() {
+  if constexpr (State::kLearnsRuns) {
+    if (!forgets() || since_fade_ < fade_period()) return;
+    const double factor = 1.0 / frame_;
+    state_.fade(factor);
+    moments_.fade(factor);
+    recent_.fade(factor);
+    frame_ = 1;
+    since_fade_ = 0;
+  }
+}
+
+template <class State>
+void OnlineLSSVM<State>::refit(const Rows& X, const Rows& Y, const ConstVectorRef& v) {
+  if constexpr (State::kLearnsRuns) {
+    const std::int64_t seen = rows_seen_;
+    const Counters counters = counters_;
+    state_.restart();
+    moments_ = TargetMoments(n_outputs());
+    recent_.clear();
+    t_ = since_fade_ = 0;
+    effective_t_ = sum_log_weights_ = 0;
+    frame_ = 1;
+    refitting_ = true;
+    RowMatrix apriori(kChunk, n_outputs());
+    std::vector<std::uint8_t> outcome(kChunk);
+    std::vector<std::int64_t> victim(kChunk);
+    for (Index first = 0; first < X.rows(); first += kChunk) {
+      const Index count = std::min(kChunk, X.rows() - first);
+      learn(X.middleRows(first, count), Y.middleRows(first, count), v.segment(first, count),
+            {apriori.topRows(count), outcome.data(), victim.data(), false});
+    }
+    state_.settle();
+    refitting_ = false;
+    rows_seen_ = seen;  // a second look at rows that have their numbers
+    counters_ = counters;
+  }
 }
 
 template <class State>
@@ -129,17 +251,18 @@ void OnlineLSSVM<State>::variance(const Rows& X, VectorRef spread, VectorRef del
     state_.variance(K.topLeftCorner(dictionary_.size(), count), k_self.head(count), spread.segment(first, count),
                     delta.segment(first, count));
   }
+  spread /= scale();
 }
 
 template <class State>
 Vector OnlineLSSVM<State>::gcv() const {  // [MATH 1.8]
-  const double t = static_cast<double>(t_), free = t - state_.dof();
-  return state_.rss() * (t / (free * free));
+  const double free = effective_t_ - state_.dof();
+  return rss() * (effective_t_ / (free * free));
 }
 
 template <class State>
 Vector OnlineLSSVM<State>::noise_variance() const {  // maximum likelihood; the flat prior of the bias takes one row
-  return state_.cost() / std::max(effective_rows(), 1.0);
+  return cost() / std::max(effective_rows(), 1.0);
 }
 
 // Of the Gaussian process with kernel s2 k^ and noise s2 alpha / v_i, at its best signal scale s2.
@@ -168,6 +291,11 @@ Arrays OnlineLSSVM<State>::save() const {
   arrays.put("rows_seen", static_cast<double>(rows_seen_));
   arrays.put("rows_learned", static_cast<double>(t_));
   arrays.put("sum_log_weights", sum_log_weights_);
+  arrays.put("effective_rows", effective_t_);
+  arrays.put("frame", frame_);
+  arrays.put("since_fade", static_cast<double>(since_fade_));
+  arrays.put("quiet_rows", static_cast<double>(quiet_rows_));
+  recent_.save(arrays);
   arrays.put("target_weight", moments_.weight());
   arrays.put("target_mean", moments_.mean());
   arrays.put("target_squares", moments_.squares());
@@ -189,6 +317,11 @@ void OnlineLSSVM<State>::load(const Arrays& arrays) {
     dictionary_.append(basis.row(i).data(), prepared_, i, static_cast<std::int64_t>(ids(i, 0)));
   for (Index i = 0; i < kOutcomes; ++i) counters_[static_cast<std::size_t>(i)] = static_cast<std::int64_t>(counts(i, 0));
   sum_log_weights_ = arrays.number("sum_log_weights");
+  effective_t_ = arrays.number("effective_rows");
+  frame_ = arrays.number("frame");
+  since_fade_ = static_cast<std::int64_t>(arrays.number("since_fade"));
+  quiet_rows_ = static_cast<std::int64_t>(arrays.number("quiet_rows"));
+  recent_.load(arrays);
   moments_.assign(arrays.number("target_weight"), arrays.get("target_mean", n_outputs(), 1),
                   arrays.number("target_squares"));
 }

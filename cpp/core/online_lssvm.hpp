@@ -13,6 +13,7 @@
 #include "core/dictionary.hpp"
 #include "core/inverse_state.hpp"
 #include "core/orthonormal_state.hpp"
+#include "core/recent_rows.hpp"
 
 namespace kernsift {
 
@@ -21,6 +22,10 @@ struct OnlineSettings {
   Admission admission;
   Index max_basis;  // 0: no cap
   bool fit_intercept;
+  // Beyond the papers; the explicit engine has none of it.
+  Index swap_until = 0;    // rows after which a full dictionary is frozen; 0: never
+  Index exact_rows = 0;    // recent rows on which a new kernel is exact; 0: the current one
+  double forgetting = 1;   // weight of a row against the next
 };
 
 // What `learn` reports for each row.
@@ -28,6 +33,9 @@ struct LearnLog {
   RowsOut apriori;        // n x outputs: the prediction before the row was learned
   std::uint8_t* outcome;  // n: an Outcome
   std::int64_t* victim;   // n: row number of the element evicted, or -1
+  // False where nobody asks for the a-priori predictions: the block path may then answer with those of a model a
+  // little older, and so save half of its work.
+  bool exact_apriori = true;
 };
 
 template <class State>
@@ -43,14 +51,32 @@ class OnlineLSSVM {
   std::int64_t rows_seen() const { return rows_seen_; }  // ignored rows included
   std::int64_t rows_learned() const { return t_; }       // t: rows of positive weight
 
-  // X: n x d, Y: n x outputs, v: n, non-negative. Everything finite: the caller has checked.
+  // X: n x d, Y: n x outputs, v: n, non-negative. Everything finite: the caller has checked. However the rows are cut
+  // into calls and blocks, the same rows become kernels and leave, in the same order.
   void learn(const Rows& X, const Rows& Y, const ConstVectorRef& v, LearnLog log);
 
+  // A second pass: the model on the present dictionary, exact for the rows of this call alone.
+  void refit(const Rows& X, const Rows& Y, const ConstVectorRef& v);
+
+  // Brings everything up to date with the rows learned: call before reading anything below.
+  void settle() { state_.settle(); }
+
   void predict(const Rows& X, RowsOut out) const;
+
+  // --- one row at a time, nothing allocated ---
+  void update(const ConstVectorRef& x, const ConstVectorRef& y, double v);
+  void predict_one(const ConstVectorRef& x, VectorRef out);
+  // Steps first .. last - 1 of: predict row i (its mean and the variance of a new observation), then learn row
+  // i - delay. Rows to learn run on `delay` steps behind the last prediction.
+  void prequential(const Rows& X, const Rows& Y, const ConstVectorRef& v, Index delay, Index first, Index last,
+                   RowsOut mean, RowsOut variance, std::int64_t* n_basis);
+
   // spread = w'C w and delta = distance to the span, for the predictive variance [MATH 1.9].
   void variance(const Rows& X, VectorRef spread, VectorRef delta) const;
 
   // From the state alone [MATH 1.8]; per output.
+  Vector cost() const { return state_.cost() * scale(); }
+  Vector rss() const { return state_.rss() * scale(); }
   Vector gcv() const;
   Vector noise_variance() const;
   Vector log_evidence() const;
@@ -63,11 +89,38 @@ class OnlineLSSVM {
     Outcome outcome;
     std::int64_t victim;
   };
-  Event learn_row(const double* x, Index row, const double* y, double v, double* apriori);
+  // `row` and `i` are a row's places in the prepared chunk and in the call.
+  void learn_row(const Rows& X, Index row, Index i, const Rows& Y, const ConstVectorRef& v, LearnLog& log);
+  Event decide(const Look& look, double k_self, const double* x, Index row, const double* y, double v);
   Event admit(const Look& look, const double* x, Index row);
+  Event admit_exactly(const Look& look, const double* x, Index row);
   void append(const double* x, Index row);
   void count_row(const double* y, double v);
-  double effective_rows() const { return static_cast<double>(t_) - (state_.has_bias() ? 1.0 : 0.0); }
+  void record(const Event& event, Index i, LearnLog& log);
+  // online_block.cpp
+  void learn_block(const Rows& X, Index row, Index first, Index count, const Rows& Y, const ConstVectorRef& v,
+                   LearnLog& log);
+  void learn_alone(const Rows& X, Index row, Index column, Index first, Index count, const Rows& Y,
+                   const ConstVectorRef& v, LearnLog& log);
+  void screen(Index row, Index count);
+  void learn_run(Index row, Index begin, Index count, Index first, const Rows& Y, const ConstVectorRef& v,
+                 LearnLog& log);
+  void follow(const Event& event, const Look& look, Index row, Index column, Index count);
+  // Whether a row is learned without asking whether to admit it, `ahead` rows from now.
+  bool frozen(Index ahead = 0) const {
+    return refitting_ || (settings_.swap_until > 0 && t_ + ahead >= settings_.swap_until &&
+                          dictionary_.size() >= settings_.max_basis);
+  }
+  bool keeps_recent() const { return settings_.exact_rows > 0 && !frozen(); }
+
+  // Forgetting. Instead of shrinking the past at every row, the weights of new rows grow, row j after the last fading
+  // by forgetting^-j, and everything is scaled back (with the ridge restored) every fade_period() rows: in between
+  // nothing but the weights differs from a stream that forgets nothing.
+  bool forgets() const { return settings_.forgetting < 1; }
+  std::int64_t fade_period() const;
+  void fade_if_due();
+  double scale() const { return 1.0 / (settings_.forgetting * frame_); }  // of the state, seen from the last row
+  double effective_rows() const { return effective_t_ - (state_.has_bias() ? 1.0 : 0.0); }
 
   OnlineSettings settings_;
   Dictionary dictionary_;
@@ -76,8 +129,18 @@ class OnlineLSSVM {
   Counters counters_{};
   std::int64_t rows_seen_ = 0, t_ = 0;
   double sum_log_weights_ = 0;
+  double effective_t_ = 0, frame_ = 1;  // rows, the past discounted; weight of the next row in the state's frame
+  std::int64_t since_fade_ = 0;
+  bool refitting_ = false;
+  RecentRows recent_;
+  std::int64_t quiet_rows_ = 0;  // since a row last asked for more than a normal step
   PreparedRows prepared_;
-  Vector k_, scores_;
+  Vector k_, scores_, w_, along_;
+  RowMatrix one_x_, one_y_, one_apriori_;
+  // workspace of a block: coordinates, distances and k(x, x) of its rows
+  Matrix W_, with_newcomer_;
+  Vector delta_, k_self_, weights_;
+  Panels newcomer_;
 };
 
 extern template class OnlineLSSVM<OrthonormalState>;

@@ -6,7 +6,7 @@
 namespace kernsift {
 
 OrthonormalState::OrthonormalState(double alpha, Index n_outputs, bool bias)
-    : alpha_(alpha), bias_(bias), theta_(0, n_outputs), xi_(Vector::Zero(n_outputs)), rho_(n_outputs) {
+    : alpha_(alpha), bias_(bias), theta_(0, n_outputs), xi_(Vector::Zero(n_outputs)), rho_(n_outputs), tau_(n_outputs) {
   reserve(8);
 }
 
@@ -22,14 +22,27 @@ void OrthonormalState::reserve(Index kernels) {
   rotations_.chain.reserve(kernels);
 }
 
+void OrthonormalState::coordinates(MatrixRef W) const {
+  if (dimension() > size()) W.row(0).setOnes();
+  span_.coordinates(W.bottomRows(size()));  // w = L^-1 k
+}
+
 Look OrthonormalState::look(const ConstVectorRef& k, double k_self, const double* y, double v) {
-  const Index b = offset(), m = size(), p = dimension();
+  w_.segment(offset(), size()) = k;
+  coordinates(w_.head(dimension()));
+  return look_from_workspace(k_self, y, v);
+}
+
+Look OrthonormalState::look_at(const ConstVectorRef& w, double k_self, const double* y, double v) {
+  w_.head(dimension()) = w;
+  return look_from_workspace(k_self, y, v);
+}
+
+Look OrthonormalState::look_from_workspace(double k_self, const double* y, double v) {
+  const Index m = size(), p = dimension();
   auto w = w_.head(p);
   auto h = h_.head(p);
-  if (bias_) w[0] = 1.0;
-  w.tail(m) = k;
-  span_.coordinates(w_.segment(b, m));  // w = L^-1 k
-  C_.apply(w, h);                       // h = C w
+  C_.apply(w, h);  // h = C w
 
   Look row;
   row.weight = v;
@@ -54,6 +67,7 @@ Look OrthonormalState::look(const ConstVectorRef& k, double k_self, const double
 void OrthonormalState::normal(const Look& row) {
   const Index p = dimension(), m = size();
   auto h = h_.head(p);
+  if (informed_) information_.add_outer(w_.head(p), row.weight);
   C_.add_outer(h, -1.0 / row.Delta);  // [JP 11], in the basis of MATH 1.4
   for (Index o = 0; o < n_outputs(); ++o) theta_.col(o).head(p) += (rho_[o] / row.Delta) * h;
   xi_.array() += rho_.array().square() / row.Delta;
@@ -79,6 +93,10 @@ void OrthonormalState::grow(const Look& row) {
       diagonal_[i] += w_b * w_b / Delta_b - g_[i] * g_[i] / row.Delta;
     }
     diagonal_[m] = 1.0 / Delta_b;
+  }
+  if (informed_) {
+    information_.add_outer(w, row.weight);
+    information_.append(row.weight * s * w, alpha_ + row.weight * row.delta);
   }
   C_.add_outer(h, -alpha_ / row.den);  // [MATH 1.4]
   column_.head(p) = (-s / row.den) * h;
@@ -135,6 +153,7 @@ bool OrthonormalState::scores_after_growth(const Look& row, VectorRef scores) {
 
 void OrthonormalState::remove(Index i) {
   const Index m = size(), b = offset(), last = dimension() - 1;
+  informed_ = false;
   if (tracking_) {
     // u = P^-1 e_i = L^-T C L^-1 e_i; d <- d - u^2 / u_i: [JP 17] on the diagonal
     whitened_unit(i);
@@ -165,6 +184,12 @@ Matrix OrthonormalState::beta() const {
   Matrix beta = theta_.middleRows(offset(), size());
   span_.coefficients(beta);
   return beta;
+}
+
+void OrthonormalState::predict(const ConstVectorRef& k, VectorRef out) {
+  w_.segment(offset(), size()) = k;
+  coordinates(w_.head(dimension()));
+  for (Index o = 0; o < n_outputs(); ++o) out[o] = at(w_.head(dimension()), o);
 }
 
 Vector OrthonormalState::intercept() const {
@@ -207,14 +232,19 @@ void OrthonormalState::save(Arrays& arrays) const {
   arrays.put("tracking", tracking_);
   arrays.put("removals", static_cast<double>(removals_));
   arrays.put("log_det", log_det_);
+  // so that a restored stream goes on to the last bit
+  arrays.put("information", informed_ ? information_.dense() : Matrix(0, 0));
 }
 
 void OrthonormalState::load(const Arrays& arrays, Index kernels, bool seated) {
   const Index p = kernels + (bias_ && seated ? 1 : 0);
+  accumulating_ = false;
+  informed_ = arrays.get("information").rows() > 0;
   tracking_ = arrays.number("tracking") != 0;
   reserve(std::max<Index>(8, kernels));
   span_.assign(arrays.get("factor", kernels, kernels));
   C_.assign(arrays.get("inverse", p, p));
+  if (informed_) information_.assign(arrays.get("information", p, p));
   theta_.topRows(p) = arrays.get("theta", p, n_outputs());
   xi_ = arrays.get("cost", n_outputs(), 1);
   if (tracking_) diagonal_.head(kernels) = arrays.get("diagonal", kernels, 1);

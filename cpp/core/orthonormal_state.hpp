@@ -8,6 +8,8 @@
 // eigenvalues in (0, 1/alpha]; xi >= 0; d, while tracked, is the diagonal of P^-1.
 #pragma once
 
+#include <Eigen/Cholesky>
+
 #include "core/arrays.hpp"
 #include "core/look.hpp"
 #include "core/span.hpp"
@@ -17,6 +19,7 @@ namespace kernsift {
 
 class OrthonormalState {
  public:
+  static constexpr bool kLearnsRuns = true;
   OrthonormalState(double alpha, Index n_outputs, bool bias);
 
   Index size() const { return span_.size(); }  // kernels
@@ -28,15 +31,44 @@ class OrthonormalState {
 
   void reserve(Index kernels);
 
+  // Kernel columns k_m(x) into coordinates: w = [1; L^-1 k], the 1 only with a bias. `W` has dimension() rows and
+  // holds K in its last size() ones.
+  void coordinates(MatrixRef W) const;
+
   // --- one row: look, then exactly one of normal / grow ---
   // k = k_m(x) of the row; y and v its targets and weight. Fills the workspace the steps below use.
   Look look(const ConstVectorRef& k, double k_self, const double* y, double v);
+  // The same from the coordinates of the row.
+  Look look_at(const ConstVectorRef& w, double k_self, const double* y, double v);
   const Vector& residual() const { return rho_; }
+  auto coordinates_of_row() const { return w_.head(dimension()); }
   void normal(const Look& row);
   void grow(const Look& row);
 
   // The first row, when there is a bias: the constant takes it exactly.
   void seat_bias(const double* y, double v);
+
+  // --- many rows that stay outside the dictionary: the normal step of each, in order, as matrix products ---
+  // W: coordinates of the rows (dimension() x n); Y: n x outputs; v: n, positive. `apriori` gets the prediction of
+  // each row before it was learned. In the covariance form C follows every run: 4m^2 flops a row.
+  void learn_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, RowsOut apriori);
+  // In the information form C^-1 = Z'VZ + alpha I is kept instead: m^2 flops a row, C only when `settle` is called.
+  // `apriori` gets the predictions of the model as it was settled last.
+  void accumulate_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, RowsOut apriori);
+  // Whether that form can be had at no loss: kept up to date already, or C well enough conditioned to be inverted
+  // (scale: bound on the eigenvalues of Z'VZ).
+  bool can_accumulate(double scale) const;
+  bool accumulating() const { return accumulating_; }
+  // Prediction at coordinates w by the model as it was settled last.
+  double at(const ConstVectorRef& w, Index output) const { return w.dot(theta_.col(output).head(w.size())); }
+  // Back to the covariance form: everything else here needs it.
+  void settle();
+
+  // No rows on the same basis: a second pass begins. The first rows must then come in a run to accumulate.
+  void restart();
+  // All rows so far count `factor` times what they did, the ridge as much as ever: with D = diag(0, I),
+  // C^-1 <- factor C^-1 + (1 - factor) alpha D. O(m^3).
+  void fade(double factor);
 
   // --- at the cap ---
   // Keeps the diagonal of P^-1 current from now on (the pruning scores need it).
@@ -44,10 +76,21 @@ class OrthonormalState {
   // Scores of all kernels as they would be after growing by the row of the last `look`: nothing is changed.
   // False if the numbers do not allow an answer.
   bool scores_after_growth(const Look& row, VectorRef scores);
+  // Growing by a kernel exact on several rows, the current one among them and already learned (`normal`). Z, Y, v:
+  // their coordinates (dimension() x n), targets (n x outputs) and weights; s: their coordinates along the new
+  // direction; w, delta: those of the newcomer. `look_exact` answers the usefulness and must come first.
+  double look_exact(const ConstMatrixRef& Z, const ConstMatrixRef& Y, const ConstVectorRef& v,
+                    const ConstVectorRef& s);
+  bool scores_after_exact_growth(const ConstVectorRef& w, double delta, VectorRef scores);
+  void grow_exact(const ConstVectorRef& w, double delta, const ConstVectorRef& s, const ConstVectorRef& v);
+
   void remove(Index i);
+  // The change of basis of the last `remove`; the coordinate it leaves last is gone.
+  const Rotations& rotations() const { return rotations_; }
 
   // --- read ---
   Matrix beta() const;           // m x outputs
+  void predict(const ConstVectorRef& k, VectorRef out);  // f(x) = w'theta from k = k_m(x)
   Vector intercept() const;      // outputs
   const Vector& cost() const { return xi_; }
   double log_det() const { return log_det_; }  // log |Z'VZ + alpha diag(0, I)|
@@ -64,6 +107,10 @@ class OrthonormalState {
   Index offset() const { return bias_ ? 1 : 0; }
   void refresh_diagonal();
   void whitened_unit(Index i);
+  Look look_from_workspace(double k_self, const double* y, double v);
+  void begin_accumulating();
+  void invert(const Eigen::LLT<Matrix>& factor);
+  void border_in_kernels(const ConstVectorRef& w, double delta);
 
   double alpha_;
   bool bias_;
@@ -75,10 +122,22 @@ class OrthonormalState {
   bool tracking_ = false;
   Vector diagonal_;     // capacity
   Index removals_ = 0;  // since the diagonal was computed from scratch
+  // The information form. Once made, C^-1 is kept up to date until a kernel is removed; while accumulating, C and
+  // theta lag behind it by the rows whose gradient and cost (at theta) are kept here.
+  bool informed_ = false, accumulating_ = false;
+  SymmetricInverse information_;  // here the matrix itself: the same three verbs
+  Matrix gradient_;               // sum v w (y - w'theta)
+  Vector added_cost_;             // sum v (y - w'theta)^2
   // workspace of one row
   Vector w_, h_, rho_, g_, a_, column_;
   Matrix beta_;
   Rotations rotations_;
+  // workspace of a growth that is exact on recent rows
+  double schur_ = 0;
+  Vector tau_, weighted_;
+  Matrix errors_;
+  // workspace of a run
+  Matrix gain_, innovation_, residual_;
 };
 
 }  // namespace kernsift

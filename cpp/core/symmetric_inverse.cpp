@@ -38,6 +38,10 @@ void SymmetricInverse::add_outer(const ConstVectorRef& u, double scale) {
   if (size_ > 0) lower().rankUpdate(u, scale);
 }
 
+void SymmetricInverse::add_outer_block(const ConstMatrixRef& U, double scale) {
+  if (size_ > 0) lower().rankUpdate(U, scale);
+}
+
 void SymmetricInverse::append(const ConstVectorRef& column, double corner) {
   reserve(grown_capacity(storage_.rows(), size_ + 1));
   storage_.row(size_).head(size_) = column.transpose();

@@ -28,6 +28,8 @@ class SymmetricInverse {
 
   // B^-1 <- B^-1 + scale u u'. With u = B^-1 b and scale = -1/(1 + b'u): B <- B + b b' [JP 9].
   void add_outer(const ConstVectorRef& u, double scale);
+  // B^-1 <- B^-1 + scale U U': the same for many columns at once.
+  void add_outer_block(const ConstMatrixRef& U, double scale);
 
   // B^-1 <- [B^-1, column; column', corner], entries given.
   void append(const ConstVectorRef& column, double corner);

@@ -179,7 +179,8 @@ class LSSVMRegressor(BatchRegressor, _DenseLSSVM):
 
     A fit takes 8 n² bytes and n³/3 multiplications.  A choice by leave-one-out error costs an eigen-decomposition for
     each width, and the criterion itself can be over-fitted when many widths compete for few rows [3]_: keep the grids
-    short, and judge the model on rows that took no part.
+    short, and judge the model on rows that took no part.  A whole row is left out whatever its weight: in this choice
+    a row of weight two is not the row twice.
 
     References
     ----------

@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from . import _core
 from ._classes import class_targets
 from ._online_base import OnlineBase
+from ._online_stream import StreamRegression
 from ._validation import (
     as_targets,
     check_weights,
@@ -22,7 +23,7 @@ from ._validation import (
 )
 
 
-class OnlineLSSVMRegressor(RegressorMixin, OnlineBase):
+class OnlineLSSVMRegressor(RegressorMixin, StreamRegression):
     """Online least-squares support vector regression on a small basis that follows the stream.
 
     Each row is learned in O(m²) for m kernels, whatever the number of rows seen [1]_.  A row becomes a kernel when
@@ -55,6 +56,15 @@ class OnlineLSSVMRegressor(RegressorMixin, OnlineBase):
     engine : {"orthonormal", "inverse"}, default="orthonormal"
         How the state is kept: in an orthonormal basis of the kernels' span, or as the papers' explicit inverses,
         a reference that loses up to eleven digits more.
+    swap_until : int or None, default=None
+        Rows after which a full dictionary is frozen: no kernel leaves any more and every row is a cheap normal step.
+        About 20 × max_basis suits a stream whose inputs do not drift; None swaps for ever, as the papers do.
+    exact_rows : int, default=0
+        Recent rows on which a new kernel is exact and its usefulness is measured; 0 is the papers' current row.  A
+        few hundred remove most of the loss by rows that never saw the later kernels.
+    forgetting : float in (0, 1], default=1.0
+        Weight of a row against the one after it.  The ridge does not fade with the rows: without it, directions
+        that no recent row excites would lose their prior and blow up.
     random_state : int, RandomState or None
         For gamma="median" on many rows.
 
@@ -126,11 +136,8 @@ class OnlineLSSVMRegressor(RegressorMixin, OnlineBase):
             self._flat = values.ndim == 1
         else:
             self._check_unchanged_params()
-            if targets.shape[1] != self._fitted().coef.shape[1]:
-                raise ValueError(
-                    f"y has {targets.shape[1]} outputs but this stream began with {self._fitted().coef.shape[1]}"
-                )
-        self._learn(rows, targets, weight, restart)
+            self._check_outputs(targets)
+        self._learn(rows, targets, weight, restart, exact_apriori=False)
         return self
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
@@ -185,6 +192,9 @@ class OnlineLSSVMClassifier(ClassifierMixin, OnlineBase):
     admission : {"product", "two-part", "per-sample", "novelty"}, default="product"
     fit_intercept : bool, default=True
     engine : {"orthonormal", "inverse"}, default="orthonormal"
+    swap_until : int or None, default=None
+    exact_rows : int, default=0
+    forgetting : float in (0, 1], default=1.0
     random_state : int, RandomState or None
         All as in :class:`OnlineLSSVMRegressor`.
 
@@ -272,8 +282,25 @@ class OnlineLSSVMClassifier(ClassifierMixin, OnlineBase):
             if classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
                 raise ValueError(f"classes={classes!r} differs from the {self.classes_!r} this stream began with")
         targets = self._encode(labels, weight)
-        apriori = self._learn(rows, targets, weight, restart)
+        apriori = self._learn(rows, targets, weight, restart, exact_apriori=True)
         self._calibration = _core.calibrate(apriori, targets, weight, *self._calibration)
+        return self
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def refit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn the rows afresh on the present basis; see :meth:`OnlineLSSVMRegressor.refit`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+        """
+        self._fitted()
+        self._check_unchanged_params()
+        rows, labels = checked_block(self, X, y, reset=False)
+        weight = check_weights(sample_weight, rows)
+        self._refit(rows, self._encode(labels, weight), weight)
         return self
 
     def _encode(self, y: NDArray[Any], weight: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -24,6 +24,7 @@ OUTCOMES = (
     "bounced",
     "refused",
     "ignored",
+    "frozen",
 )
 _ENGINES = {"orthonormal": _core.OnlineLSSVM, "inverse": _core.OnlineInverse}
 
@@ -40,6 +41,9 @@ class OnlineBase(BaseEstimator):
         "admission": [StrOptions(set(ADMISSIONS))],
         "fit_intercept": ["boolean"],
         "engine": [StrOptions(set(_ENGINES))],
+        "swap_until": [Interval(Integral, 1, None, closed="left"), None],
+        "exact_rows": [Interval(Integral, 0, None, closed="left")],
+        "forgetting": [Interval(Real, 0, 1, closed="right")],
         "random_state": ["random_state"],
     }
 
@@ -57,6 +61,9 @@ class OnlineBase(BaseEstimator):
         admission: str = "product",
         fit_intercept: bool = True,
         engine: str = "orthonormal",
+        swap_until: int | None = None,
+        exact_rows: int = 0,
+        forgetting: float = 1.0,
         random_state: Any = None,
     ) -> None:
         self.kernel = kernel
@@ -70,12 +77,16 @@ class OnlineBase(BaseEstimator):
         self.admission = admission
         self.fit_intercept = fit_intercept
         self.engine = engine
+        self.swap_until = swap_until
+        self.exact_rows = exact_rows
+        self.forgetting = forgetting
         self.random_state = random_state
 
     # --- learning ---
 
     def _start(self, X: NDArray[np.float64], weight: NDArray[np.float64], n_outputs: int) -> Any:
         """Make the core for a stream that begins with X."""
+        self._check_beyond_the_papers()
         kernel = make_kernel(self.kernel, self.gamma, self.degree, self.coef0, X, weight, self.random_state)
         return _ENGINES[self.engine](
             kernel,
@@ -86,19 +97,53 @@ class OnlineBase(BaseEstimator):
             self.admission,
             0 if self.max_basis is None else int(self.max_basis),
             bool(self.fit_intercept),
+            0 if self.swap_until is None else int(self.swap_until),
+            int(self.exact_rows),
+            float(self.forgetting),
         )
 
+    def _begin(self, X: NDArray[np.float64], weight: NDArray[np.float64], n_outputs: int) -> Any:
+        core = self._start(X, weight, n_outputs)
+        self._begun_with = self.get_params(deep=False)
+        return core
+
+    def _refit(self, X: NDArray[np.float64], targets: NDArray[np.float64], weight: NDArray[np.float64]) -> None:
+        if self.engine == "inverse":
+            raise ValueError("refit goes beyond the papers and engine='inverse' is their literal form")
+        if not (weight > 0).any():
+            raise ValueError("sample_weight is zero for every row: give at least one row a positive weight")
+        check_rows(self._fitted().kernel, X)
+        self._fitted().refit(X, targets, weight)
+
+    def _check_beyond_the_papers(self) -> None:
+        beyond = {"swap_until": None, "exact_rows": 0, "forgetting": 1.0}
+        for name, plain in beyond.items():
+            value = getattr(self, name)
+            if value != plain and self.engine == "inverse":
+                raise ValueError(
+                    f"{name}={value!r} goes beyond the papers and engine='inverse' is their literal form: use "
+                    "engine='orthonormal'"
+                )
+        if self.swap_until is not None and self.max_basis is None:
+            raise ValueError(f"swap_until={self.swap_until!r} freezes a full dictionary: it needs max_basis")
+        if self.forgetting < 1 and not self.alpha > 0:
+            raise ValueError(
+                "forgetting < 1 needs alpha > 0: what is forgotten returns to the prior, and there is none"
+            )
+
     def _learn(
-        self, X: NDArray[np.float64], targets: NDArray[np.float64], weight: NDArray[np.float64], restart: bool
+        self,
+        X: NDArray[np.float64],
+        targets: NDArray[np.float64],
+        weight: NDArray[np.float64],
+        restart: bool,
+        exact_apriori: bool,
     ) -> NDArray[np.float64]:
         """Send checked rows to the core; answers the predictions made before each row was learned."""
-        core = None if restart else self.__dict__.get("_core")
-        if core is None:
-            core = self._start(X, weight, targets.shape[1])
-            self._begun_with = self.get_params(deep=False)
+        core = self._begin(X, weight, targets.shape[1]) if restart else self._fitted()
         check_rows(core.kernel, X)
         self._core = core
-        apriori, _, _ = core.learn(X, targets, weight)
+        apriori, _, _ = core.learn(X, targets, weight, exact_apriori)
         return apriori
 
     def _check_unchanged_params(self) -> None:
@@ -197,6 +242,8 @@ class OnlineBase(BaseEstimator):
     def log_evidence_(self) -> Any:
         """Log marginal likelihood of the Gaussian process with this basis, at its best signal scale."""
         self._needs_ridge("log_evidence_")
+        if self.forgetting < 1:
+            raise AttributeError("log_evidence_ has no meaning for a stream that forgets (forgetting < 1)")
         return self._per_output(self._fitted().log_evidence)
 
     @property
@@ -215,7 +262,8 @@ class OnlineBase(BaseEstimator):
 
         ``admitted`` (became a kernel; swaps included), ``evicted``, ``rejected_novelty`` and ``rejected_usefulness``
         (by which rule a row did not become a kernel), ``bounced`` (admitted at the cap but itself the least useful),
-        ``refused`` (too close to the basis for the arithmetic), ``ignored`` (weight zero).
+        ``refused`` (too close to the basis for the arithmetic), ``ignored`` (weight zero), ``frozen`` (learned after
+        ``swap_until``).
         """
         counts = dict(zip(OUTCOMES, self._fitted().counters.tolist(), strict=True))
         evicted = counts.pop("swapped")

@@ -1,0 +1,61 @@
+// OnlineLSSVM one row at a time: streams from outside, and predict-then-learn with delays and spreads.
+#include "core/online_lssvm.hpp"
+
+namespace kernsift {
+
+template <class State>
+void OnlineLSSVM<State>::update(const ConstVectorRef& x, const ConstVectorRef& y, double v) {
+  one_x_.resize(1, x.size());
+  one_y_.resize(1, y.size());
+  one_apriori_.resize(1, y.size());
+  one_x_.row(0) = x.transpose();
+  one_y_.row(0) = y.transpose();
+  std::uint8_t outcome;
+  std::int64_t victim;
+  Eigen::Map<const Vector> weight(&v, 1);
+  LearnLog log{one_apriori_, &outcome, &victim};
+  state_.settle();
+  dictionary_.kernel().prepare(one_x_, prepared_);
+  learn_row(one_x_, 0, 0, one_y_, weight, log);
+}
+
+template <class State>
+void OnlineLSSVM<State>::predict_one(const ConstVectorRef& x, VectorRef out) {
+  one_x_.resize(1, x.size());
+  one_x_.row(0) = x.transpose();
+  dictionary_.kernel().prepare(one_x_, prepared_);
+  if (k_.size() < dictionary_.padded()) k_.resize(grown_capacity(k_.size(), dictionary_.padded()));
+  dictionary_.block(prepared_, 0, 1, Eigen::Map<Matrix>(k_.data(), dictionary_.padded(), 1));
+  state_.predict(k_.head(dictionary_.size()), out);
+}
+
+template <class State>
+void OnlineLSSVM<State>::prequential(const Rows& X, const Rows& Y, const ConstVectorRef& v, Index delay, Index first,
+                                     Index last, RowsOut mean, RowsOut variance, std::int64_t* n_basis) {
+  Vector spread(1), delta(1);
+  for (Index i = first; i < last; ++i) {
+    state_.settle();
+    if (i < X.rows()) {
+      n_basis[i] = dictionary_.size();
+      auto f = mean.row(i);
+      Vector one(n_outputs());
+      predict_one(X.row(i).transpose(), one);
+      f = one.transpose();
+      this->variance(X.middleRows(i, 1), spread, delta);
+      const double relative = 1.0 + spread[0] + (settings_.alpha > 0 ? delta[0] / settings_.alpha : 0.0);
+      variance.row(i) = relative * noise_variance().transpose();
+    }
+    if (i >= delay) update(X.row(i - delay).transpose(), Y.row(i - delay).transpose(), v[i - delay]);
+  }
+}
+
+#define KERNSIFT_ROWS(State)                                                                                  \
+  template void OnlineLSSVM<State>::update(const ConstVectorRef&, const ConstVectorRef&, double);             \
+  template void OnlineLSSVM<State>::predict_one(const ConstVectorRef&, VectorRef);                            \
+  template void OnlineLSSVM<State>::prequential(const Rows&, const Rows&, const ConstVectorRef&, Index, Index, \
+                                                Index, RowsOut, RowsOut, std::int64_t*);
+KERNSIFT_ROWS(OrthonormalState)
+KERNSIFT_ROWS(InverseState)
+#undef KERNSIFT_ROWS
+
+}  // namespace kernsift

@@ -1,0 +1,155 @@
+// Runs of rows that stay outside the dictionary: OrthonormalState's normal step as matrix products.
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/orthonormal_state.hpp"
+
+namespace kernsift {
+
+// The innovations of n rows at once. With G = CW and V^-1 + W'G = RR' (Cholesky, so the order of the rows is kept):
+// R_jj^2 is the Delta and R_jj e_j the a-priori residual of row j after the rows before it, where e = R^-1 (Y - W'theta).
+void OrthonormalState::learn_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, RowsOut apriori) {
+  const Index p = dimension(), m = size(), n = W.cols();
+  if (gain_.rows() < p || gain_.cols() < n) gain_.resize(w_.size(), std::max(n, gain_.cols()));
+  if (innovation_.rows() < n) {
+    innovation_.resize(n, n);
+    residual_.resize(n, n_outputs());
+  }
+  auto G = gain_.topLeftCorner(p, n);
+  auto R = innovation_.topLeftCorner(n, n);
+  auto e = residual_.topRows(n);
+  C_.apply_block(W, G);
+  R.triangularView<Eigen::Lower>() = W.transpose() * G;
+  R.diagonal() += v.cwiseInverse();
+  e = Y;
+  e.noalias() -= W.transpose() * theta_.topRows(p);
+
+  Eigen::LLT<Eigen::Ref<Matrix, 0, Eigen::OuterStride<>>> factor(R);
+  const auto lower = R.triangularView<Eigen::Lower>();
+  lower.solveInPlace(e);
+  lower.transpose().solveInPlace<Eigen::OnTheRight>(G);  // G <- G R^-T, so that GG' is what C loses
+
+  for (Index j = 0; j < n; ++j) {
+    for (Index o = 0; o < n_outputs(); ++o) apriori(j, o) = Y(j, o) - R(j, j) * e(j, o);
+    log_det_ += std::log(v[j] * R(j, j) * R(j, j));
+  }
+  if (informed_) {
+    Matrix weighted = W * v.cwiseSqrt().asDiagonal();
+    information_.add_outer_block(weighted, 1.0);
+  }
+  C_.add_outer_block(G, -1.0);  // [JP 11]
+  theta_.topRows(p).noalias() += G * e;
+  xi_ += e.colwise().squaredNorm().transpose();
+  if (tracking_) {
+    span_.coefficients(G.bottomRows(m));
+    diagonal_.head(m) -= G.bottomRows(m).rowwise().squaredNorm();
+  }
+}
+
+bool OrthonormalState::can_accumulate(double scale) const {
+  // the inverse of C is off by about eps cond(C) <= eps scale / alpha, relative to its norm
+  constexpr double kLargestLoss = 1e-10;
+  return informed_ || std::numeric_limits<double>::epsilon() * scale <= kLargestLoss * alpha_;
+}
+
+void OrthonormalState::begin_accumulating() {
+  const Index p = dimension();
+  if (!informed_) {
+    const Eigen::LLT<Matrix> factor(C_.dense());
+    information_.assign(factor.solve(Matrix::Identity(p, p)));
+    informed_ = true;
+  }
+  gradient_ = Matrix::Zero(p, n_outputs());
+  added_cost_ = Vector::Zero(n_outputs());
+  accumulating_ = true;
+}
+
+void OrthonormalState::accumulate_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v,
+                                      RowsOut apriori) {
+  if (!accumulating_) begin_accumulating();
+  const Index p = dimension(), n = W.cols();
+  if (gain_.rows() < p || gain_.cols() < n) gain_.resize(w_.size(), std::max(n, gain_.cols()));
+  if (residual_.rows() < n) residual_.resize(n, n_outputs());
+  auto e = residual_.topRows(n);
+  auto weighted = gain_.topLeftCorner(p, n);
+  apriori.noalias() = W.transpose() * theta_.topRows(p);
+  e = Y - apriori;
+  added_cost_ += (e.array().square().colwise() * v.array()).colwise().sum().matrix().transpose();
+  weighted.noalias() = W * v.cwiseSqrt().asDiagonal();
+  information_.add_outer_block(weighted, 1.0);
+  for (Index o = 0; o < n_outputs(); ++o) e.col(o).array() *= v.array();
+  gradient_.noalias() += W * e;
+}
+
+// With f the sum over the accumulated rows of v w (y - w'theta) and M the information, theta moves by M^-1 f and the
+// cost of the rows at the old theta falls by f'M^-1 f. Measured from the old theta, neither cancels while the model
+// is stable.
+void OrthonormalState::settle() {
+  if (!accumulating_) return;
+  accumulating_ = false;
+  const Index p = dimension();
+  const Eigen::LLT<Matrix> factor(information_.dense());
+  const Matrix step = factor.solve(gradient_);
+  theta_.topRows(p) += step;
+  xi_ += (added_cost_ - step.cwiseProduct(gradient_).colwise().sum().transpose()).cwiseMax(0.0);
+  invert(factor);
+}
+
+// C, log|C^-1| and the diagonal of P^-1 from the Cholesky factor of C^-1.
+void OrthonormalState::invert(const Eigen::LLT<Matrix>& factor) {
+  const Index p = dimension(), m = size();
+  const auto R = factor.matrixL();
+  log_det_ = 2.0 * factor.matrixLLT().diagonal().array().log().sum();
+  Matrix inverse = Matrix::Identity(p, p);
+  R.solveInPlace(inverse);  // R^-1, so that C = R^-T R^-1
+  Matrix C = Matrix::Zero(p, p);
+  C.selfadjointView<Eigen::Lower>().rankUpdate(inverse.transpose());
+  C_.assign(C);
+  if (tracking_) {  // P^-1 = (R^-1 L^-1)'(R^-1 L^-1) on the kernels
+    Matrix whitened = Matrix::Zero(p, m);
+    whitened.bottomRows(m) = span_.inverse_factor();
+    R.solveInPlace(whitened);
+    diagonal_.head(m) = whitened.colwise().squaredNorm().transpose();
+    removals_ = 0;
+  }
+}
+
+void OrthonormalState::restart() {
+  const Index p = dimension();
+  Matrix information = Matrix::Zero(p, p);
+  information.diagonal().tail(size()).setConstant(alpha_);
+  information_.assign(information);
+  informed_ = true;
+  theta_.topRows(p).setZero();
+  xi_.setZero();
+  gradient_ = Matrix::Zero(p, n_outputs());
+  added_cost_ = Vector::Zero(n_outputs());
+  accumulating_ = true;
+}
+
+// With M = C^-1 and z = M theta (the rows alone), z <- f z and the minimum f y'Vy - theta_new'z_new is
+// f (xi + (theta - theta_new)'M theta).
+void OrthonormalState::fade(double factor) {
+  settle();
+  const Index p = dimension();
+  if (!informed_) {
+    const Eigen::LLT<Matrix> inverse(C_.dense());
+    information_.assign(inverse.solve(Matrix::Identity(p, p)));
+    informed_ = true;
+  }
+  const Matrix old = information_.dense();
+  Matrix faded = factor * old;
+  faded.diagonal().tail(size()).array() += (1.0 - factor) * alpha_;
+  information_.assign(faded);
+  const Eigen::LLT<Matrix> cholesky(faded);
+  const Matrix moment = old * theta_.topRows(p);
+  const Matrix theta = cholesky.solve(factor * moment);
+  xi_ = factor * (xi_ + (theta_.topRows(p) - theta).cwiseProduct(moment).colwise().sum().transpose());
+  xi_ = xi_.cwiseMax(0.0);
+  theta_.topRows(p) = theta;
+  invert(cholesky);
+}
+
+}  // namespace kernsift

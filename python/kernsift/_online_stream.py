@@ -1,0 +1,154 @@
+"""Streams of regression rows beyond ``partial_fit``: a second pass, predict-then-learn, one row at a time."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._online_base import OUTCOMES, OnlineBase
+from ._validation import as_targets, check_rows, check_weights, checked_block, fit_context, unchanged_on_error
+
+
+class Prequential(NamedTuple):
+    """What ``prequential`` answers, row by row."""
+
+    y_pred: NDArray[np.float64]
+    error: NDArray[np.float64]
+    n_basis: NDArray[np.int64]
+    std: NDArray[np.float64] | None
+
+
+class StreamRegression(OnlineBase):
+    """Methods of the online regressors for those who hold the stream in their own hands."""
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def refit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn the rows afresh on the present basis: a second pass that removes the loss of the first.
+
+        The basis stays; the coefficients become those of the exact subset-of-regressors solution for these rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like of shape (n_samples,), optional
+        """
+        rows, targets, weight = self._second_look(X, y, sample_weight)
+        self._refit(rows, targets, weight)
+        return self
+
+    def _check_outputs(self, targets: NDArray[np.float64]) -> None:
+        begun = self._fitted().n_outputs
+        if targets.shape[1] != begun:
+            raise ValueError(f"y has {targets.shape[1]} outputs but this stream began with {begun}")
+
+    def _second_look(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Rows, targets and weights checked for a stream that has begun."""
+        self._fitted()
+        self._check_unchanged_params()
+        rows, values = checked_block(self, X, y, reset=False, multi_output=True, y_numeric=True)
+        targets = as_targets(values)
+        if targets.shape[1] != self._fitted().coef.shape[1]:
+            raise ValueError(
+                f"y has {targets.shape[1]} outputs but this stream began with {self._fitted().coef.shape[1]}"
+            )
+        return rows, targets, check_weights(sample_weight, rows)
+
+    def prequential(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        delay: int = 0,
+        return_std: bool = False,
+    ) -> Prequential:
+        """Predict each row, then learn it: the honest error of a stream, and the model moves on.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in ``partial_fit``.
+        delay : int, default=0
+            Rows until a target is known: row i is predicted before row ``i - delay`` is learned.
+        return_std : bool, default=False
+            Also the standard deviation of each prediction.
+
+        Returns
+        -------
+        Prequential
+            Named tuple ``y_pred, error, n_basis, std``: predictions, ``y - y_pred``, kernels before each row, and
+            the spread or None.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from kernsift import OnlineLSSVMRegressor
+        >>> t = np.arange(500) / 20
+        >>> X, y = np.column_stack([np.sin(t), np.cos(t)]), np.sin(2 * t)
+        >>> result = OnlineLSSVMRegressor(gamma=1.0, alpha=0.01).prequential(X, y)
+        >>> bool(np.abs(result.error[-100:]).max() < 0.05)
+        True
+        """
+        if not isinstance(delay, (int, np.integer)) or delay < 0:
+            raise ValueError(f"delay must be a whole number of rows, 0 or more; got {delay!r}")
+        with unchanged_on_error(self):
+            if not self.__sklearn_is_fitted__():
+                rows, values = checked_block(self, X, y, reset=True, multi_output=True, y_numeric=True)
+                weight, targets = check_weights(sample_weight, rows), as_targets(values)
+                core = self._begin(rows, weight, targets.shape[1])
+                self._flat = values.ndim == 1
+            else:
+                rows, targets, weight = self._second_look(X, y, sample_weight)
+                core = self._fitted()
+            check_rows(core.kernel, rows)
+            if return_std and not self.alpha > 0:
+                raise ValueError("prequential(return_std=True) needs alpha > 0: without a ridge there is no prior")
+            if delay == 0 and not return_std:
+                before = core.n_basis
+                self._core = core
+                mean, outcome, _ = core.learn(rows, targets, weight, True)
+                grown = np.cumsum(outcome == OUTCOMES.index("admitted"))
+                n_basis, std = before + np.concatenate([[0], grown[:-1]]), None
+            else:
+                self._core = core
+                mean, variance, n_basis = core.prequential(rows, targets, weight, int(delay))
+                std = np.sqrt(variance) if return_std else None
+        flat = slice(None) if not self._flat else 0
+        error = (targets - mean)[:, flat]
+        return Prequential(mean[:, flat], error, n_basis, None if std is None else std[:, flat])
+
+    def update(self, x: NDArray[np.float64], y: float | NDArray[np.float64], sample_weight: float = 1.0) -> None:
+        """Learn one row without scikit-learn's validation, in microseconds.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n_features,), float64
+        y : float or ndarray of shape (n_outputs,)
+        sample_weight : float, default=1.0
+
+        Notes
+        -----
+        The stream must have begun with ``fit`` or ``partial_fit``, which fix the kernel.
+        """
+        core = self.__dict__.get("_core") or self._fitted()
+        core.update(x, np.atleast_1d(np.asarray(y, dtype=np.float64)), sample_weight)
+
+    def predict_one(self, x: NDArray[np.float64]) -> Any:
+        """Predict one row without scikit-learn's validation.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n_features,), float64
+
+        Returns
+        -------
+        float, or ndarray of shape (n_outputs,)
+        """
+        core = self.__dict__.get("_core") or self._fitted()
+        mean = core.predict_one(x)
+        return mean.item() if self._flat else mean
