@@ -71,8 +71,11 @@ class Sparse:
 
 def stacked(K: Array, v: Array, mu: float, S: Array, bias: bool) -> Array:
     """The design whose squared residuals are the objective: (l + n, n + bias)."""
-    values, vectors = np.linalg.eigh(K[np.ix_(S, S)])
-    half = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T  # half'half = K_SS, singular or not
+    try:
+        half = np.linalg.cholesky(K[np.ix_(S, S)]).T  # half'half = K_SS
+    except np.linalg.LinAlgError:  # singular
+        values, vectors = np.linalg.eigh(K[np.ix_(S, S)])
+        half = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
     top = np.hstack([K[:, S], np.ones((len(K), int(bias)))]) * np.sqrt(v)[:, None]
     return np.vstack([top, np.hstack([np.sqrt(mu) * half, np.zeros((len(S), int(bias)))])])
 

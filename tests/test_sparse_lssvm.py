@@ -507,8 +507,10 @@ def test_more_rows_than_max_start(method):
         X, Y, v
     )
     np.testing.assert_array_equal(same.path_["kernels"], model.path_["kernels"])
-    assert first_basis(5, 5, None).tolist() == first_basis(5, None, None).tolist() == [0, 1, 2, 3, 4]
-    drawn = first_basis(100, 7, 0)
+    kernel = model._kernel()
+    for most in (5, None):
+        assert first_basis(kernel, X[:5], most, None).tolist() == [0, 1, 2, 3, 4]
+    drawn = first_basis(kernel, X, 7, 0)
     assert len(set(drawn)) == 7
     assert (np.diff(drawn) > 0).all()
 

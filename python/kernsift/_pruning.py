@@ -12,11 +12,14 @@ from . import _core
 from ._lssvm import DenseProblem
 
 
-def first_basis(n: int, max_start: int | None, random_state: Any) -> NDArray[np.int64]:
+def first_basis(
+    kernel: _core.Kernel, X: NDArray[np.float64], max_start: int | None, random_state: Any
+) -> NDArray[np.int64]:
     """Return the rows a path starts from: all, or a random subset where there are more than ``max_start``.
 
-    A selector that looks at the rows can take this function's place.
+    A selector that looks at the rows through the kernel can take this function's place.
     """
+    n = len(X)
     if max_start is None or n <= max_start:
         return np.arange(n, dtype=np.int64)
     chosen = check_random_state(random_state).choice(n, int(max_start), replace=False)

@@ -91,7 +91,7 @@ class _SparseLSSVM(BatchLSSVM):
         )
 
     def _make_problem(self, kernel: _core.Kernel, data: NDArray[np.float64], y: NDArray[np.float64]) -> Any:
-        start = first_basis(len(data), self.max_start, self._seed())
+        start = first_basis(kernel, data, self.max_start, self._seed())
         made = IslsProblem if self.method == "isls" else SlsProblem
         return made(kernel, data, y, bool(self.fit_intercept), start)
 
