@@ -5,7 +5,16 @@ from __future__ import annotations
 import kernsift
 import numpy as np
 import pytest
-from kernsift import OnlineLSSVMClassifier, OnlineLSSVMRegressor, OROLSClassifier, OROLSRegressor
+from kernsift import (
+    LSSVMClassifier,
+    LSSVMRegressor,
+    OnlineLSSVMClassifier,
+    OnlineLSSVMRegressor,
+    OROLSClassifier,
+    OROLSRegressor,
+    SparseLSSVMClassifier,
+    SparseLSSVMRegressor,
+)
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -23,6 +32,10 @@ ESTIMATORS = [
     OROLSRegressor(selection="error-reduction", n_candidates=59, random_state=0),
     OROLSClassifier(),
     OROLSClassifier(basis="shared", gammas=[0.1, 1.0]),
+    LSSVMRegressor(),
+    LSSVMClassifier(),
+    SparseLSSVMRegressor(),
+    SparseLSSVMClassifier(),
 ]
 
 #: The only checks expected to fail, and why.

@@ -49,6 +49,7 @@ inline Array vector_to_numpy(const Vector& v) {
 void bind_config(py::module_& m);
 void bind_forward(py::module_& m);
 void bind_kernel(py::module_& m);
+void bind_lssvm(py::module_& m);
 void bind_parts(py::module_& m);
 void bind_online(py::module_& m);
 

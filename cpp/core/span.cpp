@@ -1,5 +1,6 @@
 #include "core/span.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace kernsift {
@@ -45,7 +46,11 @@ void Span::remove(Index i, Rotations& rotations) {
   const Index m = size_;
   rotations.first = i;
   rotations.chain.clear();
-  for (Index r = i; r + 1 < m; ++r) storage_.row(r).head(r + 2) = storage_.row(r + 1).head(r + 2);
+  for (Index c = 0; c < m; ++c) {  // rows below i move up, a column at a time: they are contiguous there
+    const Index top = std::max(i, c - 1);
+    double* z = storage_.col(c).data();
+    std::copy(z + top + 1, z + m, z + top);
+  }
   for (Index q = i; q + 1 < m; ++q) {
     const double a = storage_(q, q), b = storage_(q, q + 1);
     const double r = std::hypot(a, b);

@@ -68,6 +68,57 @@ class OrthogonalBasis:
     @property
     def residual(self) -> Array: ...
 
+def dense_solve(
+    kernel: Kernel,
+    X: Array,
+    Y: Array,
+    sample_weight: Array,
+    alpha: float,
+    fit_intercept: bool,
+    keep_factor: bool = False,
+) -> dict[str, Array] | None: ...
+def dense_slack(factor: Array, sample_weight: Array, alpha: float, fit_intercept: bool) -> Array: ...
+def dense_variance(
+    kernel: Kernel, vectors: Array, factor: Array, sample_weight: Array, fit_intercept: bool, X: Array
+) -> Array: ...
+def dense_loo_grid(
+    kernel: Kernel, X: Array, Y: Array, sample_weight: Array, alphas: Array, fit_intercept: bool
+) -> Array: ...
+def sls_path(
+    kernel: Kernel,
+    X: Array,
+    Y: Array,
+    sample_weight: Array,
+    alpha: float,
+    fit_intercept: bool,
+    by_cost: bool,
+    step: float,
+    must_hit: int,
+) -> dict[str, Any] | None: ...
+def sparse_variance(
+    kernel: Kernel, vectors: Array, L: Array, F: Array, mean: Array, total: float, X: Array
+) -> tuple[Array, Array]: ...
+
+class SparseBasis:
+    def __init__(self, kernel: Kernel, X: Array, candidates: NDArray[np.int64], pivot: bool) -> None: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+    @property
+    def rows(self) -> NDArray[np.int64]: ...
+    @property
+    def factor(self) -> Array: ...
+    def solve(self, Y: Array, sample_weight: Array, alpha: float, fit_intercept: bool) -> dict[str, Array] | None: ...
+    def loo_grid(self, Y: Array, sample_weight: Array, alphas: Array, fit_intercept: bool) -> Array: ...
+    def path(
+        self,
+        Y: Array,
+        sample_weight: Array,
+        alpha: float,
+        fit_intercept: bool,
+        by_cost: bool,
+        step: float,
+        must_hit: int,
+    ) -> dict[str, Any] | None: ...
+
 class Kernel:
     def __init__(self, name: str, gamma: Array, degree: int, coef0: float, centre: Array) -> None: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
