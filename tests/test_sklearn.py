@@ -5,7 +5,13 @@ from __future__ import annotations
 import kernsift
 import numpy as np
 import pytest
-from kernsift import OnlineLSSVMClassifier, OnlineLSSVMRegressor
+from kernsift import (
+    FeatureVectorSelector,
+    OnlineLSSVMClassifier,
+    OnlineLSSVMRegressor,
+    SubsetLSSVMClassifier,
+    SubsetLSSVMRegressor,
+)
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -18,6 +24,15 @@ ESTIMATORS = [
     OnlineLSSVMRegressor(engine="inverse"),
     OnlineLSSVMRegressor(admission="novelty", kernel="matern32"),
     OnlineLSSVMClassifier(),
+    FeatureVectorSelector(),
+    FeatureVectorSelector(n_candidates=None, n_eval=None),
+    SubsetLSSVMRegressor(),
+    SubsetLSSVMRegressor(max_basis=8),
+    SubsetLSSVMRegressor(basis="random", alpha=0.1, max_basis=100),
+    *(SubsetLSSVMRegressor(basis=name, max_basis=100) for name in ("ald", "efvs", "greedy", "kmeans", "rpcholesky")),
+    SubsetLSSVMRegressor(basis="online"),
+    SubsetLSSVMClassifier(),
+    SubsetLSSVMClassifier(max_basis=8),
 ]
 
 #: The only checks expected to fail, and why.

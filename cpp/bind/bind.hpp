@@ -50,5 +50,6 @@ void bind_config(py::module_& m);
 void bind_kernel(py::module_& m);
 void bind_parts(py::module_& m);
 void bind_online(py::module_& m);
+void bind_subset(py::module_& m);
 
 }  // namespace kernsift

@@ -31,6 +31,32 @@ Array matrix(const Kernel& kernel, const Array& X, const Array& Y) {
   return out;
 }
 
+// f(x) = intercept + sum_i coef_i k(vectors_i, x) for each row of X, without an n x m matrix.
+Array expand(const Kernel& kernel, const Array& vectors, const Array& coef, const Array& intercept, const Array& X) {
+  const auto v = rows(vectors, kernel.n_features(), "vectors");
+  const auto c = rows(coef, -1, "coef");
+  const auto b = vector(intercept, c.cols(), "intercept");
+  const auto x = rows(X, kernel.n_features(), "X");
+  if (c.rows() != v.rows()) throw std::invalid_argument("coef must have one row per vector");
+  Array out = array(x.rows(), c.cols());
+  auto result = rows_out(out);
+  py::gil_scoped_release unlocked;  // only the buffers above are touched
+  const PreparedRows prepared = prepare(kernel, v);
+  Panels elements(kernel.n_features());
+  elements.reserve(v.rows());
+  for (Index i = 0; i < v.rows(); ++i) elements.append(prepared.coordinates(i), prepared.norm(i));
+  Matrix padded = Matrix::Zero(elements.padded(), c.cols());
+  padded.topRows(c.rows()) = c;
+  constexpr Index kTile = 256;
+  PreparedRows tile;
+  for (Index first = 0; first < x.rows(); first += kTile) {
+    const Index count = std::min(kTile, x.rows() - first);
+    kernel.prepare(x.middleRows(first, count), tile);
+    kernel.expand(elements, padded, b, tile, 0, count, result.middleRows(first, count));
+  }
+  return out;
+}
+
 Array diagonal(const Kernel& kernel, const Array& X) {
   const auto x = rows(X, kernel.n_features(), "X");
   const PreparedRows prepared = prepare(kernel, x);
@@ -61,6 +87,8 @@ void bind_kernel(py::module_& m) {
       .def_property_readonly("degree", &Kernel::degree)
       .def_property_readonly("coef0", &Kernel::coef0)
       .def("matrix", &matrix, py::arg("X").noconvert(), py::arg("Y").noconvert())
+      .def("expand", &expand, py::arg("vectors").noconvert(), py::arg("coef").noconvert(),
+           py::arg("intercept").noconvert(), py::arg("X").noconvert())
       .def("diagonal", &diagonal, py::arg("X").noconvert());
 }
 

@@ -13,6 +13,7 @@ class Span {
  public:
   Index size() const { return size_; }
   void reserve(Index n);
+  auto block() const { return storage_.topLeftCorner(size_, size_); }  // L, zero above the diagonal
   auto factor() const { return storage_.topLeftCorner(size_, size_).triangularView<Eigen::Lower>(); }
 
   // K <- L^-1 K: kernel columns k_m(x) into coordinates w(x). In place, any number of columns.

@@ -5,13 +5,18 @@ from ._loader import load_core as _load_core
 _load_core()
 
 from ._config import build_config  # noqa: E402
+from ._feature_vectors import FeatureVectorSelector  # noqa: E402
 from ._online import OnlineLSSVMClassifier, OnlineLSSVMRegressor  # noqa: E402
+from ._subset import SubsetLSSVMClassifier, SubsetLSSVMRegressor  # noqa: E402
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "FeatureVectorSelector",
     "OnlineLSSVMClassifier",
     "OnlineLSSVMRegressor",
+    "SubsetLSSVMClassifier",
+    "SubsetLSSVMRegressor",
     "__version__",
     "build_config",
 ]

@@ -10,6 +10,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from . import _core
+from ._classes import class_targets
 from ._online_base import OnlineBase
 from ._validation import (
     as_targets,
@@ -277,19 +278,8 @@ class OnlineLSSVMClassifier(ClassifierMixin, OnlineBase):
 
     def _encode(self, y: NDArray[Any], weight: NDArray[np.float64]) -> NDArray[np.float64]:
         """±1 targets, one column a class; one column in all for two classes."""
-        where = np.searchsorted(self.classes_, y)
-        known = self.classes_[np.minimum(where, len(self.classes_) - 1)] == y
-        if not known[weight > 0].all():
-            unknown = np.unique(np.asarray(y)[~known & (weight > 0)])
-            raise ValueError(
-                f"y holds labels {unknown.tolist()} that are not among the classes {self.classes_.tolist()}; name all "
-                "labels in the first partial_fit with classes="
-            )
-        if self._flat:
-            return np.where(where == 1, 1.0, -1.0)[:, None]
-        targets = np.full((len(y), len(self.classes_)), -1.0)
-        targets[np.flatnonzero(known), where[known]] = 1.0
-        return targets
+        hint = "; name all labels in the first partial_fit with classes="
+        return class_targets(self.classes_, y, weight, hint)
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the scores: (n_samples,) for two classes, else (n_samples, n_classes)."""
