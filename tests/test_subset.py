@@ -197,6 +197,18 @@ def test_estimators_merge(rng):
     np.testing.assert_allclose(first.predict(X), whole.predict(X), atol=1e-7)
 
 
+def test_parts_may_be_summed_elsewhere(rng):
+    X, y = table(rng, 300)
+    chosen = SubsetLSSVMRegressor(gamma=0.5, basis="random", max_basis=20, random_state=0).select_basis(X)
+    worker = pickle.loads(pickle.dumps(chosen))
+    state = pickle.loads(pickle.dumps(worker.accumulate(X, y)))
+    np.testing.assert_allclose(chosen.merge(state).predict(X), worker.partial_fit(X, y).predict(X), atol=1e-12)
+    labels = np.where(y > 0, "up", "down")
+    chosen = SubsetLSSVMClassifier(gamma=0.5, max_basis=20, random_state=0)
+    chosen.select_basis(X[:100], labels[:100], classes=["down", "level", "up"])
+    assert set(chosen.merge(copy.deepcopy(chosen).accumulate(X, labels)).predict(X)) == {"down", "up"}
+
+
 def test_what_does_not_add_is_refused_and_changes_nothing(rng):
     X, y = table(rng, 200)
     model = SubsetLSSVMRegressor(gamma=0.5, basis=X[:20]).fit(X, y)

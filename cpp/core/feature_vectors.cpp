@@ -142,7 +142,10 @@ class Selection {
     Index r = 0;
     for (Index first = 0; first < n_r; first += kStrip) {
       const Index count = std::min(kStrip, n_r - first);
-      strip_.prepare_for(patterns_, R_.patterns.data() + first, count);
+      if (count == n_r)
+        strip_.elements = elements_of(patterns_.kernel(), R_.rows);
+      else
+        strip_.prepare_for(patterns_, R_.patterns.data() + first, count);
       Matrix& E = E_;
       if (E.rows() < strip_.elements.padded() || E.cols() < n_t) E.resize(kStrip, n_t);
       patterns_.kernel().block(strip_.elements, T_.rows, 0, n_t, E);

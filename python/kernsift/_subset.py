@@ -135,6 +135,20 @@ class SubsetLSSVMRegressor(RegressorMixin, SubsetBase):
         """
         return self._batches(batches, None)
 
+    def select_basis(self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Choose kernel width and basis on a sample, and learn nothing from it yet.
+
+        Then :meth:`accumulate` every part on it, on whatever machine, and :meth:`merge` what comes back.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), optional
+            Only for a basis that looks at y ("pruned", "online", "orols").
+        sample_weight : array-like of shape (n_samples,), optional
+        """
+        return self._select_basis(X, y, sample_weight, None)
+
     def _block(
         self, X: ArrayLike, y: ArrayLike, sample_weight: Any, classes: Any, restart: bool
     ) -> tuple[Array, Array, Array]:
@@ -281,6 +295,27 @@ class SubsetLSSVMClassifier(ClassifierMixin, SubsetBase):
             All labels the batches can bring; those of the first batch if not given.
         """
         return self._batches(batches, classes)
+
+    def select_basis(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Choose kernel width and basis on a sample, and learn nothing from it yet.
+
+        Then :meth:`accumulate` every part on it, on whatever machine, and :meth:`merge` what comes back.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        classes : array-like, optional
+            All labels the parts can bring; those of the sample if not given.
+        sample_weight : array-like of shape (n_samples,), optional
+        """
+        return self._select_basis(X, y, sample_weight, classes)
 
     def _block(
         self, X: ArrayLike, y: ArrayLike, sample_weight: Any, classes: Any, restart: bool

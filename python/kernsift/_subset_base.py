@@ -151,9 +151,13 @@ class SubsetBase(BaseEstimator):
             growth = basis.growth()
             fast = path is None and growth < FAST_GROWTH
             if isinstance(self.alpha, Real):  # rounding far below the ridge, or exact sums
-                fast = fast and float(self.alpha) > 1e4 * _EPS * growth * weight.sum()
+                fast = fast and float(self.alpha) > 1e3 * _EPS * growth * weight.sum()
             state = SubsetState.of(basis, X, targets, weight, fast=fast, sketch=self._sketch(X, targets, weight))
         self._solve(state, (X, targets, weight))
+
+    def _expect(self, state: SubsetState) -> None:
+        """Take over from the first state what no rows have told yet."""
+        self.__dict__.setdefault("_flat", state.z.shape[1] == 1)
 
     def _sketch(self, X: Array, targets: Array, weight: Array) -> Sketch | None:
         return None
@@ -172,6 +176,7 @@ class SubsetBase(BaseEstimator):
                 )
         old = [] if self._state is None else [self._state]
         first, *rest = old + states
+        self._expect(first)
         self._path = None  # its sums lack the new rows
         self._solve(first.merge(*rest), None)
 
@@ -203,18 +208,7 @@ class SubsetBase(BaseEstimator):
         self._cost = np.maximum(problem.yy - (problem.z * theta).sum(axis=0), 0.0)
         self._noise = self._cost / max(state.weight * (1 - problem.bias / problem.total), _EPS)
 
-    def select_basis(self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Choose kernel width and basis on a sample, and learn nothing from it yet.
-
-        Then :meth:`accumulate` every part on it, on whatever machine, and :meth:`merge` what comes back.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs), optional
-            Only for a basis that looks at y ("pruned", "online", "orols").
-        sample_weight : array-like of shape (n_samples,), optional
-        """
+    def _select_basis(self, X: ArrayLike, y: ArrayLike | None, sample_weight: Any, classes: Any) -> Self:
         self._validate_params()
         self._no_loo("select_basis")
         with unchanged_on_error(self):
@@ -224,8 +218,9 @@ class SubsetBase(BaseEstimator):
                     raise ValueError(f"basis={self.basis!r} looks at y: give y to select_basis")
                 rows = validate_data(self, X, dtype=np.float64, order="C")
                 weight = check_weights(sample_weight, rows)
+                self.__dict__.pop("_flat", None)
             else:
-                rows, targets, weight = self._block(X, y, sample_weight, None, restart=True)
+                rows, targets, weight = self._block(X, y, sample_weight, classes, restart=True)
             self.__dict__.pop("_state", None)
             basis, _ = self._choose(rows, targets, weight)
             self._begin(basis, None)
