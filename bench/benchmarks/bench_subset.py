@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -16,13 +17,13 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from .common import SEED, Array, Timed, assert_close, kernsift, ratio, setup  # noqa: F401
 from .selection_rivals import efvs, literal_fvs, ols59
 
-FEATURES = 20
-GAMMA = 1 / 20
+FEATURES = 8
+GAMMA = 1 / 8
 
 
-def table(n: int) -> tuple[Array, Array]:
+def table(n: int, seed: int = SEED) -> tuple[Array, Array]:
     """Standardised features, a smooth function of a few of them, noise."""
-    rng = np.random.default_rng(SEED)
+    rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, FEATURES))
     return X, np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] * X[:, 2] + 0.1 * rng.standard_normal(n)
 
@@ -87,7 +88,7 @@ class Select(Timed):
     """EFVS against numpy, and deletion from an over-selected start against OLS-59 at equal error."""
 
     rows = 3000
-    params = ([60],)
+    params = ([150],)
     param_names = ("m",)
 
     def setup(self, m: int) -> None:
@@ -95,17 +96,18 @@ class Select(Timed):
         self.selector = kernsift.FeatureVectorSelector(gamma=GAMMA, n_components=m, random_state=0)
         self.pruned = kernsift.SubsetLSSVMRegressor(gamma=GAMMA, max_basis=m, random_state=0)
         self.rng = np.random.default_rng(0)
-        chosen = efvs(self.X, GAMMA, m, 59, 59, self.rng)
-        probe = kernsift.SubsetLSSVMRegressor(gamma=GAMMA, basis=np.array(chosen))
-        ours = (
-            probe.set_params(basis=self.selector.fit(self.X).basis_indices_).fit(self.X, self.y).score(self.X, self.y)
-        )
-        theirs = probe.set_params(basis=np.array(chosen)).fit(self.X, self.y).score(self.X, self.y)
-        assert abs(ours - theirs) < 0.1, f"R² {ours} and {theirs}"
-        rival = np.array(ols59(self.X, self.y, GAMMA, m, 1e-3, self.rng))
-        theirs = probe.set_params(basis=rival).fit(self.X, self.y).score(self.X, self.y)
-        ours = self.pruned.fit(self.X, self.y).score(self.X, self.y)
-        assert 1 - ours < 1.1 * (1 - theirs), f"R² {ours}, OLS-59 {theirs}"
+        # Random choices: equal quality on new rows, not equal rows.
+        score = self.score(self.selector.fit(self.X).basis_indices_)
+        rival = self.score(np.array(efvs(self.X, GAMMA, m, 59, 59, self.rng)))
+        assert 1 - score < 1.25 * (1 - rival), f"R² {score}, numpy {rival}"
+        score = self.score(self.pruned.fit(self.X, self.y).basis_indices_)
+        rival = self.score(np.array(ols59(self.X, self.y, GAMMA, m, 1e-3, self.rng)))
+        assert 1 - score < 1.25 * (1 - rival), f"R² {score}, OLS-59 {rival}"
+
+    def score(self, chosen: NDArray[np.int64]) -> float:
+        """R² on new rows of the exact fit on the chosen ones."""
+        model = kernsift.SubsetLSSVMRegressor(gamma=GAMMA, basis=chosen).fit(self.X, self.y)
+        return float(model.score(*table(self.rows, SEED + 1)))
 
     def time_efvs(self, m: int) -> None:
         self.selector.fit(self.X)

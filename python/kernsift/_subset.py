@@ -44,7 +44,8 @@ class SubsetLSSVMRegressor(RegressorMixin, SubsetBase):
     degree, coef0 : int, float
         Of the polynomial kernel.
     alpha : float, "gcv" or "loo", default="gcv"
-        Ridge, a total weight.  "gcv" minimises generalised cross-validation, from the sums; "loo" the exact
+        Ridge, a total weight.  "gcv" minimises generalised cross-validation, from the sums, a degree of freedom counted
+        1.4 times against too little ridge; "loo" the exact
         leave-one-out error with the basis fixed, by one more pass (only in ``fit``).
     basis : str, FeatureVectorSelector, array of row numbers or of vectors, default="pruned"
         "pruned" begins with ``oversample * max_basis`` random rows and deletes those that cost least; "efvs", "greedy",

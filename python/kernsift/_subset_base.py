@@ -247,7 +247,7 @@ class SubsetBase(BaseEstimator):
         return SubsetState.of(self._basis, rows, targets, weight, sketch=self._sketch(rows, targets, weight))
 
     def merge(self, *others: Any) -> Self:
-        """Add the rows of others to this model: exact, in any order.
+        """Add the rows of others to this model: exact, in any order.  Without others, solve again (for a new alpha).
 
         Parameters
         ----------
@@ -260,6 +260,8 @@ class SubsetBase(BaseEstimator):
         with unchanged_on_error(self):
             if states:
                 self._add(states)
+            elif self._state is not None:  # nothing new but perhaps alpha
+                self._solve(self._state, None)
         return self
 
     def _learn_part(self, X: Array, targets: Array, weight: Array) -> None:

@@ -22,6 +22,10 @@ SKETCH = 1000
 ALPHA_RANGE = (1e-12, 1e3)
 # Sums in kernel coordinates are taken while their rounding grows by less than this on the way to M.
 FAST_GROWTH = 1e8
+# What a degree of freedom costs when GCV chooses alpha: at 1 GCV now and then takes far too little ridge (300 kernels
+# on abalone: RMSE 0.683 instead of 0.638); 1.4 cures that and costs nothing where there is nothing to cure (Kim and Gu,
+# "Smoothing spline Gaussian regression: more scalable computation", 2004).
+GCV_TOLL = 1.4
 # Part of the variance of y that is taken for noise whatever the fit: below it a residual is rounding of the sums.
 NOISE_FLOOR = 1e-12
 _EPS = np.finfo(np.float64).eps
@@ -242,13 +246,15 @@ class Centred:
         values, _, _ = self._explained()
         return self.bias + float((values / (values + alpha)).sum())
 
-    def gcv(self, alpha: float) -> Array:
-        """GCV of each output: n rss / (n - dof)²."""  # [MATH 1.8]
-        left = self.total - self.dof(alpha)
+    def gcv(self, alpha: float, toll: float = 1.0) -> Array:
+        """GCV of each output: n rss / (n - toll dof)²."""  # [MATH 1.8]
+        left = self.total - toll * self.dof(alpha)
         return self.total * self.rss(alpha) / left**2 if left > _EPS * self.total else np.full(len(self.yy), np.inf)
 
     def best_gcv(self) -> float:
         """Return the largest alpha within 1e-4 of the smallest GCV summed over the outputs, on a grid of ten a decade.
+
+        A degree of freedom counts `GCV_TOLL` times.
 
         A fixed grid, because a refined minimum would turn rounding of the sums into differences of alpha: a fit shall
         not depend on the order of the rows.
@@ -256,7 +262,7 @@ class Centred:
         lowest = max(ALPHA_RANGE[0], self.precision)
         steps = int(np.ceil(10 * np.log10(ALPHA_RANGE[1] / lowest)))
         grid = self.largest * ALPHA_RANGE[1] * 10.0 ** (-0.1 * np.arange(steps + 1))
-        scores = np.array([self.gcv(a).sum() for a in grid])
+        scores = np.array([self.gcv(a, GCV_TOLL).sum() for a in grid])
         good = scores <= scores.min() * (1 + 1e-4)
         return float(grid[int(np.argmax(good))])
 
