@@ -291,6 +291,15 @@ def test_no_selector_sees_order_and_weights_are_repetitions(name, rng):
         assert other.alpha_ == pytest.approx(weighted.alpha_, rel=1e-8)
 
 
+def test_the_median_width_sees_no_order(rng):
+    X, y = table(rng, 1500)
+    order = rng.permutation(1500)
+    model = SubsetLSSVMRegressor(gamma="median", basis="random", max_basis=20, random_state=2)
+    one, other = clone(model).fit(X, y), clone(model).fit(X[order], y[order])
+    np.testing.assert_allclose(one.gamma_, other.gamma_, rtol=1e-12)
+    np.testing.assert_allclose(one.predict(X), other.predict(X), atol=1e-8)
+
+
 def test_Engel_ald_takes_what_is_novel_in_one_pass(rng):
     X = table(rng, 300)[0]
     kernel = _core.Kernel("rbf", np.full(3, 0.5), 3, 1.0, X[0].copy())

@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 
 from . import _core
-from ._kernel import KERNEL_CONSTRAINTS, make_kernel
-from ._selectors import canonical_rows
+from ._kernel import KERNEL_CONSTRAINTS
+from ._selectors import canonical_rows, kernel_for
 from ._validation import (
     Interval,
     check_is_fitted,
@@ -142,9 +142,10 @@ class FeatureVectorSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             weight = check_weights(sample_weight, rows)
             if not (weight > 0).any():
                 raise ValueError("sample_weight is zero for every row: give at least one row a positive weight")
-            kernel = make_kernel(self.kernel, self.gamma, self.degree, self.coef0, rows, weight, self.random_state)
+            seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+            kernel = kernel_for(self, rows, weight, seed)
             check_rows(kernel, rows)
-            indices, path = self._select(kernel, rows, weight)
+            indices, path = self._select(kernel, rows, weight, seed)
             if not len(indices):
                 raise ValueError(f"X has no row with k(x, x) > 0 for the {self.kernel} kernel: nothing to choose")
             vectors = np.ascontiguousarray(rows[indices])
@@ -157,9 +158,8 @@ class FeatureVectorSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             self.gamma_ = kernel.gamma
         return self
 
-    def _select(self, kernel: _core.Kernel, X: Array, weight: Array) -> tuple[NDArray[np.int64], Array]:
+    def _select(self, kernel: _core.Kernel, X: Array, weight: Array, seed: int) -> tuple[NDArray[np.int64], Array]:
         """Rows chosen and the error after each."""
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         rows = canonical_rows(X, weight, seed)
         n, m = len(rows.which), min(int(self.n_components), len(rows.which))
         rho, nu = (0 if k is None or k >= n else int(k) for k in (self.n_candidates, self.n_eval))

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sklearn.cluster import MiniBatchKMeans
 
 from . import _core
+from ._kernel import _MEDIAN_ROWS, make_kernel
 
 Array = NDArray[np.float64]
 
@@ -49,6 +50,14 @@ def canonical_rows(X: Array, weight: Array, seed: int) -> Canonical:
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)
     total: Array = np.bincount(group, weight[used], len(first)).astype(np.float64)
     return Canonical(used[first], total, group, used)
+
+
+def kernel_for(estimator: Any, X: Array, weight: Array, seed: int) -> _core.Kernel:
+    """Make the kernel of an estimator's parameters, from the rows whatever their order."""
+    if isinstance(estimator.gamma, str) and estimator.gamma == "median":  # of some rows: the same ones always
+        X = X[canonical_rows(X, weight, seed).which[:_MEDIAN_ROWS]]
+        weight = np.ones(len(X))
+    return make_kernel(estimator.kernel, estimator.gamma, estimator.degree, estimator.coef0, X, weight, seed)
 
 
 @dataclass

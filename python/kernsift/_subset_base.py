@@ -14,9 +14,9 @@ from sklearn.utils import check_random_state
 
 from . import _core
 from ._feature_vectors import FeatureVectorSelector
-from ._kernel import KERNEL_CONSTRAINTS, make_kernel
+from ._kernel import KERNEL_CONSTRAINTS
 from ._pruned import Path, prune
-from ._selectors import SELECTORS, SUPERVISED, Task, select
+from ._selectors import SELECTORS, SUPERVISED, Task, kernel_for, select
 from ._subset_state import FAST_GROWTH, Basis, Centred, Sketch, SubsetState
 from ._validation import (
     Interval,
@@ -84,12 +84,11 @@ class SubsetBase(BaseEstimator):
     def _choose(self, X: Array, targets: Array | None, weight: Array) -> tuple[Basis, Path | None]:
         if not (weight > 0).any():
             raise ValueError("sample_weight is zero for every row: give at least one row a positive weight")
-        random = check_random_state(self.random_state)
-        seed = int(random.randint(2**31 - 1))
-        kernel = make_kernel(self.kernel, self.gamma, self.degree, self.coef0, X, weight, random)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        kernel = kernel_for(self, X, weight, seed)
         check_rows(kernel, X)
         if not isinstance(self.basis, str):
-            return self._given(kernel, X, weight), None
+            return self._given(kernel, X, weight, seed), None
         alpha = float(self.alpha) if isinstance(self.alpha, Real) else None
         task = Task(kernel, X, weight, int(self.max_basis), seed, targets, bool(self.fit_intercept), alpha)
         if self.basis == "pruned" and targets is not None:
@@ -100,10 +99,13 @@ class SubsetBase(BaseEstimator):
         chosen = select(self.basis, task)
         return Basis.of(kernel, chosen.vectors, chosen.indices), None
 
-    def _given(self, kernel: _core.Kernel, X: Array, weight: Array) -> Basis:
+    def _given(self, kernel: _core.Kernel, X: Array, weight: Array, seed: int) -> Basis:
         """A basis from a selector, from row numbers or from vectors."""
         if isinstance(self.basis, FeatureVectorSelector):
-            indices = self.basis._select(kernel, X, weight)[0]
+            self.basis._validate_params()
+            if self.basis.random_state is not None:
+                seed = int(check_random_state(self.basis.random_state).randint(2**31 - 1))
+            indices = self.basis._select(kernel, X, weight, seed)[0]
             return Basis.of(kernel, np.ascontiguousarray(X[indices]), indices)
         given = np.asarray(self.basis)
         if given.ndim == 1 and given.dtype.kind in "iu":
