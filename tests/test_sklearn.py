@@ -6,6 +6,7 @@ import kernsift
 import numpy as np
 import pytest
 from kernsift import (
+    FeatureVectorSelector,
     LSSVMClassifier,
     LSSVMRegressor,
     OnlineLSSVMClassifier,
@@ -14,6 +15,8 @@ from kernsift import (
     OROLSRegressor,
     SparseLSSVMClassifier,
     SparseLSSVMRegressor,
+    SubsetLSSVMClassifier,
+    SubsetLSSVMRegressor,
 )
 from sklearn.base import clone
 from sklearn.datasets import load_iris
@@ -36,6 +39,15 @@ ESTIMATORS = [
     LSSVMClassifier(),
     SparseLSSVMRegressor(),
     SparseLSSVMClassifier(),
+    FeatureVectorSelector(),
+    FeatureVectorSelector(n_candidates=None, n_eval=None),
+    SubsetLSSVMRegressor(),
+    SubsetLSSVMRegressor(max_basis=8),
+    SubsetLSSVMRegressor(basis="random", alpha=0.1, max_basis=100),
+    *(SubsetLSSVMRegressor(basis=name, max_basis=100) for name in ("ald", "efvs", "greedy", "kmeans", "rpcholesky")),
+    SubsetLSSVMRegressor(basis="online"),
+    SubsetLSSVMClassifier(),
+    SubsetLSSVMClassifier(max_basis=8),
 ]
 
 #: The only checks expected to fail, and why.

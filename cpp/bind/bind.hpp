@@ -52,5 +52,6 @@ void bind_kernel(py::module_& m);
 void bind_lssvm(py::module_& m);
 void bind_parts(py::module_& m);
 void bind_online(py::module_& m);
+void bind_subset(py::module_& m);
 
 }  // namespace kernsift

@@ -5,15 +5,18 @@ from ._loader import load_core as _load_core
 _load_core()
 
 from ._config import build_config  # noqa: E402
+from ._feature_vectors import FeatureVectorSelector  # noqa: E402
 from ._lssvm import LSSVMClassifier, LSSVMRegressor  # noqa: E402
 from ._online import OnlineLSSVMClassifier, OnlineLSSVMRegressor  # noqa: E402
 from ._orols import OROLSClassifier, OROLSRegressor  # noqa: E402
 from ._path_display import PruningPathDisplay  # noqa: E402
 from ._sparse_lssvm import SparseLSSVMClassifier, SparseLSSVMRegressor  # noqa: E402
+from ._subset import SubsetLSSVMClassifier, SubsetLSSVMRegressor  # noqa: E402
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "FeatureVectorSelector",
     "LSSVMClassifier",
     "LSSVMRegressor",
     "OROLSClassifier",
@@ -23,6 +26,8 @@ __all__ = [
     "PruningPathDisplay",
     "SparseLSSVMClassifier",
     "SparseLSSVMRegressor",
+    "SubsetLSSVMClassifier",
+    "SubsetLSSVMRegressor",
     "__version__",
     "build_config",
 ]

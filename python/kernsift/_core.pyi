@@ -10,6 +10,80 @@ def build_info() -> dict[str, Any]: ...
 def calibrate(
     scores: Array, targets: Array, weights: Array, log_t: float, information: float
 ) -> tuple[float, float]: ...
+def basis_coordinates(kernel: Kernel, vectors: Array, L: Array, X: Array) -> Array: ...
+def deletion_order(G: Array, K: Array, z: Array, alpha: float, target: int, fraction: float) -> NDArray[np.int64]: ...
+def loo_errors(
+    kernel: Kernel,
+    vectors: Array,
+    T: Array,
+    shift: Array,
+    values: Array,
+    projected: Array,
+    mean_y: Array,
+    bias_leverage: float,
+    X: Array,
+    Y: Array,
+    weight: Array,
+    alphas: Array,
+) -> Array: ...
+def loo_predictions(
+    kernel: Kernel,
+    vectors: Array,
+    T: Array,
+    shift: Array,
+    values: Array,
+    projected: Array,
+    mean_y: Array,
+    bias_leverage: float,
+    X: Array,
+    Y: Array,
+    weight: Array,
+    alpha: float,
+) -> Array: ...
+def normal_sums(
+    kernel: Kernel,
+    vectors: Array,
+    L: Array,
+    X: Array,
+    Y: Array,
+    weight: Array,
+    offset: Array,
+    fast: bool,
+    whitened: bool,
+) -> dict[str, Any]: ...
+def row_keys(X: Array, seed: int) -> NDArray[np.uint64]: ...
+def select_feature_vectors(
+    kernel: Kernel,
+    X: Array,
+    which: NDArray[np.int64],
+    weight: Array,
+    n_candidates: int,
+    n_eval: int,
+    max_basis: int,
+    candidate_tol: float,
+    reconstruction_tol: float,
+    seed: int,
+    form: str,
+) -> tuple[NDArray[np.int64], Array]: ...
+def select_greedy(
+    kernel: Kernel, X: Array, which: NDArray[np.int64], tol: float, max_basis: int
+) -> tuple[NDArray[np.int64], Array]: ...
+def select_independent(
+    kernel: Kernel, X: Array, which: NDArray[np.int64], tol: float, max_basis: int
+) -> tuple[NDArray[np.int64], Array]: ...
+def select_rpcholesky(
+    kernel: Kernel,
+    X: Array,
+    which: NDArray[np.int64],
+    weight: Array,
+    tol: float,
+    max_basis: int,
+    block: int,
+    seed: int,
+) -> tuple[NDArray[np.int64], Array]: ...
+def solve_ridge(M: Array, z: Array, alpha: float) -> Array | None: ...
+def spectrum(M: Array, z: Array) -> tuple[Array, Array, Array]: ...
+def whitening_growth(L: Array) -> float: ...
 def rebuild(engine: type[_Engine], arguments: tuple[Any, ...], state: dict[str, Array]) -> _Engine: ...
 def forward_selection(
     kernels: list[Kernel],

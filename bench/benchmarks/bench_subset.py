@@ -1,0 +1,170 @@
+"""Choosing a basis and fitting on it: each with the rival that does the same work.
+
+Sizes here are for a quick run; ``python -m benchmarks.reach_subset --data FOLDER`` in this folder's parent runs the
+same at the sizes of the papers.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.kernel_approximation import Nystroem
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import Pipeline, make_pipeline
+
+from .common import SEED, Array, Timed, assert_close, kernsift, ratio, setup  # noqa: F401
+from .selection_rivals import efvs, literal_fvs, ols59
+
+FEATURES = 8
+GAMMA = 1 / 8
+
+
+def table(n: int, seed: int = SEED) -> tuple[Array, Array]:
+    """Standardised features, a smooth function of a few of them, noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, FEATURES))
+    return X, np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] * X[:, 2] + 0.1 * rng.standard_normal(n)
+
+
+def nystroem_ridge(X: Array, gamma: float, m: int, alpha: float) -> Pipeline:
+    """scikit-learn's way to the same model."""
+    return make_pipeline(Nystroem(gamma=gamma, n_components=m, random_state=0), Ridge(alpha=alpha))
+
+
+def dgemm(size: int = 768) -> float:
+    """Seconds of this thread for 2 size³ flops: the best of three."""
+    A = np.random.default_rng(0).standard_normal((size, size))
+    best = np.inf
+    for _ in range(3):
+        begin = time.thread_time()
+        A @ A
+        best = min(best, time.thread_time() - begin)
+    return best / (2 * size**3)
+
+
+class Fit(Timed):
+    """The same model on the same landmarks as Nystroem and Ridge."""
+
+    rows = 5000
+    params = ([100, 300],)
+    param_names = ("m",)
+
+    def setup(self, m: int) -> None:
+        self.X, self.y = table(self.rows)
+        self.rival = nystroem_ridge(self.X, GAMMA, m, 0.1).fit(self.X, self.y)
+        landmarks = self.rival[0].component_indices_
+        self.ours = kernsift.SubsetLSSVMRegressor(gamma=GAMMA, alpha=0.1, basis=landmarks)
+        # Both form normal equations in orthonormal coordinates: digits go with the condition of the kernel matrix.
+        assert_close(self.ours.fit(self.X, self.y).predict(self.X), self.rival.predict(self.X), 1e-6)
+
+    def time_fit(self, m: int) -> None:
+        self.ours.fit(self.X, self.y)
+
+    def track_ratio_to_nystroem_ridge(self, m: int) -> float:
+        return ratio(lambda _: self.ours.fit(self.X, self.y), lambda _: self.rival.fit(self.X, self.y))
+
+    track_ratio_to_nystroem_ridge.unit = "ours/scikit-learn"
+
+    def track_ratio_of_predict(self, m: int) -> float:
+        return ratio(lambda _: self.ours.predict(self.X), lambda _: self.rival.predict(self.X))
+
+    track_ratio_of_predict.unit = "ours/scikit-learn"
+
+    def track_fraction_of_dgemm(self, m: int) -> float:
+        """Flops that the fit needs, 2md + m² a row, at the speed of this run's dgemm, over its time."""
+        best = np.inf
+        for _ in range(3):
+            begin = time.thread_time()
+            self.ours.fit(self.X, self.y)
+            best = min(best, time.thread_time() - begin)
+        return float(f"{self.rows * (2 * m * FEATURES + m * m) * dgemm() / best:.3g}")
+
+    track_fraction_of_dgemm.unit = "of dgemm"
+
+
+class Select(Timed):
+    """EFVS against numpy, and deletion from an over-selected start against OLS-59 at equal error."""
+
+    rows = 3000
+    params = ([150],)
+    param_names = ("m",)
+
+    def setup(self, m: int) -> None:
+        self.X, self.y = table(self.rows)
+        self.selector = kernsift.FeatureVectorSelector(gamma=GAMMA, n_components=m, random_state=0)
+        self.pruned = kernsift.SubsetLSSVMRegressor(gamma=GAMMA, max_basis=m, random_state=0)
+        self.rng = np.random.default_rng(0)
+        # Random choices: equal quality on new rows, not equal rows.
+        score = self.score(self.selector.fit(self.X).basis_indices_)
+        rival = self.score(np.array(efvs(self.X, GAMMA, m, 59, 59, self.rng)))
+        assert 1 - score < 1.25 * (1 - rival), f"R² {score}, numpy {rival}"
+        score = self.score(self.pruned.fit(self.X, self.y).basis_indices_)
+        rival = self.score(np.array(ols59(self.X, self.y, GAMMA, m, 1e-3, self.rng)))
+        assert 1 - score < 1.25 * (1 - rival), f"R² {score}, OLS-59 {rival}"
+
+    def score(self, chosen: NDArray[np.int64]) -> float:
+        """R² on new rows of the exact fit on the chosen ones."""
+        model = kernsift.SubsetLSSVMRegressor(gamma=GAMMA, basis=chosen).fit(self.X, self.y)
+        return float(model.score(*table(self.rows, SEED + 1)))
+
+    def time_efvs(self, m: int) -> None:
+        self.selector.fit(self.X)
+
+    def track_ratio_to_efvs_in_numpy(self, m: int) -> float:
+        rival = lambda _: efvs(self.X, GAMMA, m, 59, 59, self.rng)  # noqa: E731
+        return ratio(lambda _: self.selector.fit(self.X), rival, rounds=3)
+
+    track_ratio_to_efvs_in_numpy.unit = "ours/numpy"
+
+    def time_pruned(self, m: int) -> None:
+        self.pruned.fit(self.X, self.y)
+
+    def track_ratio_to_ols59(self, m: int) -> float:
+        rival = lambda _: ols59(self.X, self.y, GAMMA, m, 1e-3, self.rng)  # noqa: E731
+        return ratio(lambda _: self.pruned.fit(self.X, self.y), rival, rounds=3)
+
+    track_ratio_to_ols59.unit = "ours/numpy"
+
+
+class ExactSelection(Timed):
+    """FVS against its definition: an inverse for every candidate of every step."""
+
+    def setup(self) -> None:
+        self.X = np.random.default_rng(SEED).standard_normal((200, 13))
+        self.K = np.exp(-((self.X[:, None] - self.X) ** 2).sum(2) / 13)
+        self.ours = kernsift.FeatureVectorSelector(gamma=1 / 13, n_components=8, n_candidates=None, n_eval=None)
+        assert self.ours.fit(self.X).basis_indices_.tolist() == literal_fvs(self.K, 8)
+
+    def time_fvs(self) -> None:
+        self.ours.fit(self.X)
+
+    def track_ratio_to_literal(self) -> float:
+        return ratio(lambda _: self.ours.fit(self.X), lambda _: literal_fvs(self.K, 8), rounds=1)
+
+    track_ratio_to_literal.unit = "ours/literal"
+
+
+class Stream(Timed):
+    """Blocks of rows on a given basis, in orthonormal coordinates."""
+
+    rows, m = 5000, 300
+
+    def setup(self) -> None:
+        self.X, self.y = table(self.rows)
+        self.model = kernsift.SubsetLSSVMRegressor(gamma=GAMMA, alpha=0.1, basis=self.X[: self.m].copy())
+        self.model.partial_fit(self.X, self.y)
+        assert_close(self.model.predict(self.X), self.model.fit(self.X, self.y).predict(self.X), 1e-6)
+
+    def time_accumulate(self) -> None:
+        self.model.accumulate(self.X, self.y)
+
+    def track_fraction_of_dgemm(self) -> float:
+        """Flops that it needs, 2md + 2m² a row, at the speed of this run's dgemm, over its time."""
+        begin = time.thread_time()
+        self.model.accumulate(self.X, self.y)
+        spent = time.thread_time() - begin
+        return float(f"{self.rows * (2 * self.m * FEATURES + 2 * self.m**2) * dgemm() / spent:.3g}")
+
+    track_fraction_of_dgemm.unit = "of dgemm"

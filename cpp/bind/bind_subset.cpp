@@ -1,0 +1,286 @@
+// Choosing a basis, and least squares on it from sums over the rows. Plain functions: the state lives in Python as
+// arrays.
+#include <cmath>
+
+#include "bind/bind.hpp"
+#include "core/feature_vectors.hpp"
+#include "core/pivots.hpp"
+#include "core/row_keys.hpp"
+#include "core/subset.hpp"
+
+namespace kernsift {
+
+namespace {
+
+using Indices = py::array_t<std::int64_t, py::array::c_style>;
+
+std::vector<Index> to_indices(const Indices& which, Index rows) {
+  std::vector<Index> out(which.data(), which.data() + which.size());
+  for (const Index i : out)
+    if (i < 0 || i >= rows) throw std::out_of_range("row " + std::to_string(i) + " of " + std::to_string(rows));
+  return out;
+}
+
+Indices from_indices(const std::vector<Index>& values) {
+  Indices out(static_cast<py::ssize_t>(values.size()));
+  std::copy(values.begin(), values.end(), out.mutable_data());
+  return out;
+}
+
+Panels elements_from(const Kernel& kernel, const Rows& vectors) {
+  PreparedRows rows;
+  kernel.prepare(vectors, rows);
+  return elements_of(kernel, rows);
+}
+
+Matrix square(const Array& a, const char* name) { return rows(a, a.ndim() == 2 ? a.shape(0) : -1, name); }
+
+py::array_t<std::uint64_t> row_keys(const Array& X, std::uint64_t seed) {
+  const auto x = rows(X, -1, "X");
+  py::array_t<std::uint64_t> out(x.rows());
+  std::uint64_t* keys = out.mutable_data();
+  py::gil_scoped_release unlocked;
+  for (Index i = 0; i < x.rows(); ++i) keys[i] = row_key(x.data() + i * x.cols(), x.cols(), seed);
+  return out;
+}
+
+py::tuple feature_vectors(const Kernel& kernel, const Array& X, const Indices& which, const Array& weight,
+                          const FeatureVectorSettings& settings) {
+  const auto x = rows(X, kernel.n_features(), "X");
+  const auto v = vector(weight, which.size(), "weight");
+  auto list = to_indices(which, x.rows());
+  FeatureVectors result;
+  {
+    py::gil_scoped_release unlocked;
+    Patterns patterns(kernel, x, std::move(list));
+    result = select_feature_vectors(patterns, v, settings);
+  }
+  Array error = array(static_cast<Index>(result.error.size()));
+  std::copy(result.error.begin(), result.error.end(), error.mutable_data());
+  return py::make_tuple(from_indices(result.chosen), error);
+}
+
+SelectionForm form_of(const std::string& name) {
+  if (name == "dense") return SelectionForm::dense;
+  if (name == "cached") return SelectionForm::cached;
+  if (name == "lazy") return SelectionForm::lazy;
+  throw std::invalid_argument("form '" + name + "' is unknown");
+}
+
+template <class Choose>
+py::tuple pivots(const Kernel& kernel, const Array& X, const Indices& which, Choose&& choose) {
+  const auto x = rows(X, kernel.n_features(), "X");
+  auto list = to_indices(which, x.rows());
+  Pivots result;
+  {
+    py::gil_scoped_release unlocked;
+    Patterns patterns(kernel, x, std::move(list));
+    result = choose(patterns);
+  }
+  return py::make_tuple(from_indices(result.chosen), to_numpy(result.L));
+}
+
+py::dict sums_to_dict(const NormalSums& sums) {
+  py::dict out;
+  out["M"] = to_numpy(sums.M);
+  out["z"] = to_numpy(sums.z);
+  out["s"] = vector_to_numpy(sums.s);
+  out["y"] = vector_to_numpy(sums.y);
+  out["yy"] = vector_to_numpy(sums.yy);
+  out["weight"] = sums.weight;
+  return out;
+}
+
+// Sums of the rows in w (whitened = True) or in kernel coordinates; `fast` accumulates in kernel coordinates first.
+py::dict normal_sums(const Kernel& kernel, const Array& vectors, const Array& L, const Array& X, const Array& Y,
+                     const Array& weight, const Array& offset, bool fast, bool whitened) {
+  const auto basis = rows(vectors, kernel.n_features(), "vectors");
+  const auto x = rows(X, kernel.n_features(), "X");
+  const auto y = rows(Y, -1, "Y");
+  const auto v = vector(weight, x.rows(), "weight");
+  const auto o = vector(offset, y.cols(), "offset");
+  const Matrix factor = square(L, "L");
+  if (y.rows() != x.rows()) throw std::invalid_argument("X and Y must have as many rows as each other");
+  if (factor.rows() != basis.rows()) throw std::invalid_argument("L must have one row per vector");
+  NormalSums sums;
+  {
+    py::gil_scoped_release unlocked;
+    const Index m = basis.rows(), c = y.cols();
+    sums.M = Matrix::Zero(m, m);
+    sums.z = Matrix::Zero(m, c);
+    sums.s = Vector::Zero(m);
+    sums.y = sums.yy = Vector::Zero(c);
+    const Matrix none;
+    accumulate(kernel, elements_from(kernel, basis), fast ? none : factor, x, y, v, o, sums);
+    if (fast && whitened) whiten(factor, sums);
+    sums.M.triangularView<Eigen::StrictlyUpper>() = sums.M.transpose();
+  }
+  return sums_to_dict(sums);
+}
+
+py::object ridge(const Array& M, const Array& z, double alpha) {
+  const Matrix m = square(M, "M");
+  const Matrix right = rows(z, -1, "z");
+  if (right.rows() != m.rows()) throw std::invalid_argument("z must have one row per row of M");
+  Matrix theta;
+  bool solved;
+  {
+    py::gil_scoped_release unlocked;
+    solved = solve_ridge(m, right, alpha, theta);
+  }
+  if (!solved) return py::none();
+  return to_numpy(theta);
+}
+
+py::tuple spectrum_of(const Array& M, const Array& z) {
+  const Matrix m = square(M, "M");
+  const Matrix right = rows(z, -1, "z");
+  if (right.rows() != m.rows()) throw std::invalid_argument("z must have one row per row of M");
+  Spectrum s;
+  {
+    py::gil_scoped_release unlocked;
+    s = spectrum(m, right);
+  }
+  return py::make_tuple(vector_to_numpy(s.values), to_numpy(s.vectors), to_numpy(s.projected));
+}
+
+template <class Work>
+auto leave_one_out(const Kernel& kernel, const Array& vectors, const Array& T, const Array& shift, const Array& values,
+                   const Array& projected, const Array& mean_y, double bias_leverage, const Array& X, const Array& Y,
+                   const Array& weight, Work&& work) {
+  const auto basis = rows(vectors, kernel.n_features(), "vectors");
+  const auto x = rows(X, kernel.n_features(), "X");
+  const auto y = rows(Y, projected.ndim() == 2 ? projected.shape(1) : -1, "Y");
+  const auto v = vector(weight, x.rows(), "weight");
+  const Matrix transform = rows(T, basis.rows(), "T"), f = rows(projected, -1, "projected");
+  const Vector t0 = vector(shift, transform.rows(), "shift"), lambda = vector(values, transform.rows(), "values"),
+               y0 = vector(mean_y, f.cols(), "mean_y");
+  if (y.rows() != x.rows()) throw std::invalid_argument("X and Y must have as many rows as each other");
+  if (f.rows() != transform.rows()) throw std::invalid_argument("projected must have one row per value");
+  py::gil_scoped_release unlocked;
+  const LeaveOneOut loo{transform, t0, lambda, f, y0, bias_leverage};
+  return work(loo, elements_from(kernel, basis), Rows(x), Rows(y), ConstVectorRef(v));
+}
+
+}  // namespace
+
+void bind_subset(py::module_& m) {
+  m.def("row_keys", &row_keys, py::arg("X").noconvert(), py::arg("seed"));
+  m.def(
+      "select_feature_vectors",
+      [](const Kernel& kernel, const Array& X, const Indices& which, const Array& weight, Index n_candidates,
+         Index n_eval, Index max_basis, double candidate_tol, double reconstruction_tol, std::uint64_t seed,
+         const std::string& form) {
+        return feature_vectors(kernel, X, which, weight,
+                               {n_candidates, n_eval, max_basis, candidate_tol, reconstruction_tol, seed,
+                                form_of(form)});
+      },
+      py::arg("kernel"), py::arg("X").noconvert(), py::arg("which").noconvert(), py::arg("weight").noconvert(),
+      py::arg("n_candidates"), py::arg("n_eval"), py::arg("max_basis"), py::arg("candidate_tol"),
+      py::arg("reconstruction_tol"), py::arg("seed"), py::arg("form"));
+  m.def(
+      "select_independent",
+      [](const Kernel& kernel, const Array& X, const Indices& which, double tol, Index max_basis) {
+        return pivots(kernel, X, which, [&](Patterns& p) { return independent(p, tol, max_basis); });
+      },
+      py::arg("kernel"), py::arg("X").noconvert(), py::arg("which").noconvert(), py::arg("tol"),
+      py::arg("max_basis"));
+  m.def(
+      "select_greedy",
+      [](const Kernel& kernel, const Array& X, const Indices& which, double tol, Index max_basis) {
+        return pivots(kernel, X, which, [&](Patterns& p) { return greedy_pivots(p, tol, max_basis); });
+      },
+      py::arg("kernel"), py::arg("X").noconvert(), py::arg("which").noconvert(), py::arg("tol"),
+      py::arg("max_basis"));
+  m.def(
+      "select_rpcholesky",
+      [](const Kernel& kernel, const Array& X, const Indices& which, const Array& weight, double tol,
+         Index max_basis, Index block, std::uint64_t seed) {
+        const auto v = vector(weight, which.size(), "weight");
+        if (block < 1) throw std::invalid_argument("block must be positive");
+        return pivots(kernel, X, which,
+                      [&](Patterns& p) { return random_pivots(p, v, tol, max_basis, block, seed); });
+      },
+      py::arg("kernel"), py::arg("X").noconvert(), py::arg("which").noconvert(), py::arg("weight").noconvert(),
+      py::arg("tol"), py::arg("max_basis"), py::arg("block"), py::arg("seed"));
+  m.def("normal_sums", &normal_sums, py::arg("kernel"), py::arg("vectors").noconvert(), py::arg("L").noconvert(),
+        py::arg("X").noconvert(), py::arg("Y").noconvert(), py::arg("weight").noconvert(),
+        py::arg("offset").noconvert(), py::arg("fast"), py::arg("whitened"));
+  m.def(
+      "whitening_growth",
+      [](const Array& L) {
+        const Matrix factor = square(L, "L");
+        py::gil_scoped_release unlocked;
+        return whitening_growth(factor);
+      },
+      py::arg("L").noconvert());
+  m.def("solve_ridge", &ridge, py::arg("M").noconvert(), py::arg("z").noconvert(), py::arg("alpha"));
+  m.def("spectrum", &spectrum_of, py::arg("M").noconvert(), py::arg("z").noconvert());
+  m.def(
+      "deletion_order",
+      [](const Array& G, const Array& K, const Array& z, double alpha, Index target, double fraction) {
+        Matrix g = square(G, "G"), k = square(K, "K");
+        const Matrix right = rows(z, -1, "z");
+        if (k.rows() != g.rows() || right.rows() != g.rows())
+          throw std::invalid_argument("G, K and z must have as many rows as each other");
+        std::vector<Index> order;
+        {
+          py::gil_scoped_release unlocked;
+          order = deletion_order(g, k, right, alpha, target, fraction);
+        }
+        return from_indices(order);
+      },
+      py::arg("G").noconvert(), py::arg("K").noconvert(), py::arg("z").noconvert(), py::arg("alpha"),
+      py::arg("target"), py::arg("fraction"));
+  m.def(
+      "loo_errors",
+      [](const Kernel& kernel, const Array& vectors, const Array& T, const Array& shift, const Array& values,
+         const Array& projected, const Array& mean_y, double bias_leverage, const Array& X, const Array& Y,
+         const Array& weight, const Array& alphas) {
+        const auto a = vector(alphas, -1, "alphas");
+        return vector_to_numpy(leave_one_out(
+            kernel, vectors, T, shift, values, projected, mean_y, bias_leverage, X, Y, weight,
+            [&](const LeaveOneOut& loo, const Panels& elements, const Rows& x, const Rows& y, const ConstVectorRef& v) {
+              return loo.errors(kernel, elements, x, y, v, a);
+            }));
+      },
+      py::arg("kernel"), py::arg("vectors").noconvert(), py::arg("T").noconvert(), py::arg("shift").noconvert(),
+      py::arg("values").noconvert(), py::arg("projected").noconvert(), py::arg("mean_y").noconvert(),
+      py::arg("bias_leverage"), py::arg("X").noconvert(), py::arg("Y").noconvert(), py::arg("weight").noconvert(),
+      py::arg("alphas").noconvert());
+  m.def(
+      "loo_predictions",
+      [](const Kernel& kernel, const Array& vectors, const Array& T, const Array& shift, const Array& values,
+         const Array& projected, const Array& mean_y, double bias_leverage, const Array& X, const Array& Y,
+         const Array& weight, double alpha) {
+        Array out = array(rows(X, -1, "X").rows(), rows(Y, -1, "Y").cols());
+        auto result = rows_out(out);
+        leave_one_out(kernel, vectors, T, shift, values, projected, mean_y, bias_leverage, X, Y, weight,
+                      [&](const LeaveOneOut& loo, const Panels& elements, const Rows& x, const Rows& y,
+                          const ConstVectorRef& v) {
+                        loo.predictions(kernel, elements, x, y, v, alpha, result);
+                        return 0;
+                      });
+        return out;
+      },
+      py::arg("kernel"), py::arg("vectors").noconvert(), py::arg("T").noconvert(), py::arg("shift").noconvert(),
+      py::arg("values").noconvert(), py::arg("projected").noconvert(), py::arg("mean_y").noconvert(),
+      py::arg("bias_leverage"), py::arg("X").noconvert(), py::arg("Y").noconvert(), py::arg("weight").noconvert(),
+      py::arg("alpha"));
+  m.def(
+      "basis_coordinates",
+      [](const Kernel& kernel, const Array& vectors, const Array& L, const Array& X) {
+        const auto basis = rows(vectors, kernel.n_features(), "vectors");
+        const auto x = rows(X, kernel.n_features(), "X");
+        const Matrix factor = square(L, "L");
+        if (factor.rows() != basis.rows()) throw std::invalid_argument("L must have one row per vector");
+        Array out = array(x.rows(), basis.rows());
+        auto result = rows_out(out);
+        py::gil_scoped_release unlocked;
+        basis_coordinates(kernel, elements_from(kernel, basis), factor, x, result);
+        return out;
+      },
+      py::arg("kernel"), py::arg("vectors").noconvert(), py::arg("L").noconvert(), py::arg("X").noconvert());
+}
+
+}  // namespace kernsift

@@ -1,0 +1,29 @@
+// Choosing basis elements by pivots of the kernel matrix: partial Cholesky factorisations that differ in who comes next.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/patterns.hpp"
+
+namespace kernsift {
+
+struct Pivots {
+  std::vector<Index> chosen;
+  Matrix L;  // lower triangular, K_mm = L L'
+};
+
+// One pass in the order of the patterns: each whose squared distance to the span of those taken before exceeds
+// tol k(x, x) is taken, until max_basis (Engel's approximate linear dependence [Engel ald]). Memory independent of l.
+Pivots independent(Patterns& patterns, double tol, Index max_basis);
+
+// Pivoted Cholesky: the pattern furthest from the span is next; the first of equals.
+Pivots greedy_pivots(Patterns& patterns, double tol, Index max_basis);
+
+// Randomly pivoted Cholesky (Chen, Epperly, Tropp & Webber 2022): a pattern is next with probability proportional to
+// v_i E_ii. Drawn `block` at a time and accepted with the probability that is left of it at its turn, which gives the
+// same distribution (Epperly, Tropp & Webber 2024).
+Pivots random_pivots(Patterns& patterns, const ConstVectorRef& weight, double tol, Index max_basis, Index block,
+                     std::uint64_t seed);
+
+}  // namespace kernsift

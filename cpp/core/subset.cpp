@@ -1,0 +1,248 @@
+#include "core/subset.hpp"
+
+#include <Eigen/Cholesky>
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace kernsift {
+
+namespace {
+
+constexpr Index kTile = 256;
+constexpr Index kInverseBlock = 64;
+
+// Columns of L^-1 below its diagonal, a few at a time: calls take(first column, rows first.. of those columns).
+template <class Take>
+void inverse_columns(const ConstMatrixRef& L, Take&& take) {
+  const Index m = L.rows();
+  Matrix X;
+  for (Index first = 0; first < m; first += kInverseBlock) {
+    const Index count = std::min(kInverseBlock, m - first), below = m - first;
+    X = Matrix::Identity(below, count);
+    L.bottomRightCorner(below, below).triangularView<Eigen::Lower>().solveInPlace(X);
+    take(first, X);
+  }
+}
+
+void mirror(Matrix& M) { M.triangularView<Eigen::StrictlyUpper>() = M.transpose(); }
+
+}  // namespace
+
+void accumulate(const Kernel& kernel, const Panels& elements, const ConstMatrixRef& L, const Rows& X, const Rows& Y,
+                const ConstVectorRef& weight, const ConstVectorRef& offset, NormalSums& sums) {
+  const Index m = elements.size(), c = Y.cols();
+  Matrix K(elements.padded(), kTile), targets(kTile, c + 1), products(m, c + 1);
+  PreparedRows rows;
+  products.setZero();
+  for (Index first = 0; first < X.rows(); first += kTile) {
+    const Index count = std::min(kTile, X.rows() - first);
+    const auto v = weight.segment(first, count);
+    kernel.prepare(X.middleRows(first, count), rows);
+    kernel.block(elements, rows, 0, count, K);
+    auto W = K.topLeftCorner(m, count);
+    if (L.rows() > 0) L.triangularView<Eigen::Lower>().solveInPlace(W);
+    auto t = targets.topRows(count);
+    t.col(c).setOnes();
+    t.leftCols(c) = Y.middleRows(first, count).rowwise() - offset.transpose();
+    sums.y.noalias() += t.leftCols(c).transpose() * v;
+    sums.yy.noalias() += t.leftCols(c).cwiseAbs2().transpose() * v;
+    sums.weight += v.sum();
+    if ((v.array() != 1.0).any()) {
+      for (Index r = 0; r < count; ++r) {
+        const double root = std::sqrt(v[r]);
+        W.col(r) *= root;
+        t.row(r) *= root;
+      }
+    }
+    products.noalias() += W * t;
+    sums.M.selfadjointView<Eigen::Lower>().rankUpdate(W);
+  }
+  sums.z += products.leftCols(c);
+  sums.s += products.col(c);
+}
+
+void whiten(const ConstMatrixRef& L, NormalSums& sums) {
+  const auto factor = L.triangularView<Eigen::Lower>();
+  mirror(sums.M);
+  factor.solveInPlace(sums.M);
+  sums.M.transposeInPlace();
+  factor.solveInPlace(sums.M);
+  factor.solveInPlace(sums.z);
+  factor.solveInPlace(sums.s);
+}
+
+double whitening_growth(const ConstMatrixRef& L) {
+  // Power iterations for the largest eigenvalues of K and of K^-1; twenty give them within a factor of two.
+  const auto factor = L.triangularView<Eigen::Lower>();
+  const auto largest = [&](auto&& apply) {
+    Vector x = Vector::Ones(L.rows());
+    for (Index i = 0; i < x.size(); ++i) x[i] += static_cast<double>(i * 7 % 11) / 11.0 * (i % 2 ? -1 : 1);
+    double norm = 0;
+    for (int i = 0; i < 20; ++i) {
+      x /= x.norm();
+      apply(x);
+      norm = x.norm();
+    }
+    return norm;
+  };
+  Vector t;
+  const double top = largest([&](Vector& x) {
+    t.noalias() = factor.transpose() * x;
+    x.noalias() = factor * t;
+  });
+  return top * largest([&](Vector& x) {
+           factor.solveInPlace(x);
+           factor.transpose().solveInPlace(x);
+         });
+}
+
+Spectrum spectrum(const ConstMatrixRef& M, const ConstMatrixRef& z) {
+  Eigen::SelfAdjointEigenSolver<Matrix> solver(M);
+  return {solver.eigenvalues().cwiseMax(0.0), solver.eigenvectors(), solver.eigenvectors().transpose() * z};
+}
+
+bool solve_ridge(const ConstMatrixRef& M, const ConstMatrixRef& z, double alpha, Matrix& theta) {
+  Matrix A = M;
+  A.diagonal().array() += alpha;
+  const Eigen::LLT<Matrix> factor(A);
+  if (factor.info() != Eigen::Success) return false;
+  theta = factor.solve(z);
+  return theta.allFinite();
+}
+
+namespace {
+
+// Walks the rows in tiles with the coordinates u in which the ridge is diagonal.
+template <class Take>
+void diagonal_tiles(const LeaveOneOut& loo, const Kernel& kernel, const Panels& elements, const Rows& X, Take&& take) {
+  const Index m = elements.size();
+  Matrix K(elements.padded(), kTile), U(loo.T.rows(), kTile);
+  PreparedRows rows;
+  for (Index first = 0; first < X.rows(); first += kTile) {
+    const Index count = std::min(kTile, X.rows() - first);
+    kernel.prepare(X.middleRows(first, count), rows);
+    kernel.block(elements, rows, 0, count, K);
+    auto u = U.leftCols(count);
+    u.noalias() = loo.T * K.topLeftCorner(m, count);
+    u.colwise() -= loo.shift;
+    take(first, count, u);
+  }
+}
+
+// The part of a row that leaves, times its leverage; kept off 1, where the row alone carries a direction.
+double left_out(double v, double leverage) { return std::min(std::min(v, 1.0) * leverage, 1.0 - 1e-12); }
+
+}  // namespace
+
+Vector LeaveOneOut::errors(const Kernel& kernel, const Panels& elements, const Rows& X, const Rows& Y,
+                           const ConstVectorRef& weight, const ConstVectorRef& alphas) const {
+  const Index a = alphas.size(), c = Y.cols();
+  Matrix shrink(values.size(), a), theta(values.size(), a * c);
+  for (Index i = 0; i < a; ++i) {
+    shrink.col(i) = (values.array() + alphas[i]).inverse();
+    theta.middleCols(i * c, c) = shrink.col(i).asDiagonal() * projected;
+  }
+  Vector sums = Vector::Zero(a);
+  Matrix leverage, fit;
+  diagonal_tiles(*this, kernel, elements, X, [&](Index first, Index count, const auto& u) {
+    leverage.noalias() = u.cwiseAbs2().transpose() * shrink;
+    fit.noalias() = u.transpose() * theta;
+    for (Index i = 0; i < a; ++i)
+      for (Index r = 0; r < count; ++r) {
+        const double v = weight[first + r], h = left_out(v, bias_leverage + leverage(r, i));
+        double e2 = 0;
+        for (Index o = 0; o < c; ++o) e2 += std::pow(Y(first + r, o) - mean_y[o] - fit(r, i * c + o), 2);
+        sums[i] += v * e2 / ((1 - h) * (1 - h));  // [MATH LOO]
+      }
+  });
+  return sums;
+}
+
+void LeaveOneOut::predictions(const Kernel& kernel, const Panels& elements, const Rows& X, const Rows& Y,
+                              const ConstVectorRef& weight, double alpha, RowsOut out) const {
+  const Vector shrink = (values.array() + alpha).inverse();
+  const Matrix theta = shrink.asDiagonal() * projected;
+  Vector leverage;
+  Matrix fit;
+  diagonal_tiles(*this, kernel, elements, X, [&](Index first, Index count, const auto& u) {
+    leverage.noalias() = u.cwiseAbs2().transpose() * shrink;
+    fit.noalias() = u.transpose() * theta;
+    for (Index r = 0; r < count; ++r) {
+      const double h = left_out(weight[first + r], bias_leverage + leverage[r]);
+      for (Index o = 0; o < Y.cols(); ++o) {
+        const double y = Y(first + r, o), e = y - mean_y[o] - fit(r, o);
+        out(first + r, o) = y - e / (1 - h);
+      }
+    }
+  });
+}
+
+void basis_coordinates(const Kernel& kernel, const Panels& elements, const ConstMatrixRef& L, const Rows& X,
+                       RowsOut out) {
+  const Index m = elements.size();
+  Matrix K(elements.padded(), kTile);
+  PreparedRows rows;
+  for (Index first = 0; first < X.rows(); first += kTile) {
+    const Index count = std::min(kTile, X.rows() - first);
+    kernel.prepare(X.middleRows(first, count), rows);
+    kernel.block(elements, rows, 0, count, K);
+    auto W = K.topLeftCorner(m, count);
+    L.triangularView<Eigen::Lower>().solveInPlace(W);
+    out.middleRows(first, count) = W.transpose();
+  }
+}
+
+std::vector<Index> deletion_order(MatrixRef G, MatrixRef K, Matrix z, double alpha, Index target, double fraction) {
+  Index n = G.rows();
+  std::vector<Index> alive(n), order;
+  std::iota(alive.begin(), alive.end(), Index{0});
+  Matrix P;
+  Vector scores(n), inverse_diagonal(n);
+  while (n > target) {
+    // P in units of its diagonal; a little more ridge where the elements are too alike for the factorisation.
+    Matrix beta = z.topRows(n);
+    Vector unit(n);
+    for (double more = 0;; more = more == 0 ? 1e-14 : 10 * more) {
+      P = (G.topLeftCorner(n, n) + alpha * K.topLeftCorner(n, n)).triangularView<Eigen::Lower>();
+      for (Index i = 0; i < n; ++i) unit[i] = P(i, i) > 0 ? 1.0 / std::sqrt(P(i, i)) : 1.0;
+      for (Index j = 0; j < n; ++j) P.col(j).tail(n - j).array() *= unit[j] * unit.tail(n - j).array();
+      P.diagonal().array() += more;
+      Eigen::LLT<Eigen::Ref<Matrix>> factor(P);  // in place
+      if (factor.info() == Eigen::Success || more > 1) break;
+    }
+    beta = unit.asDiagonal() * beta;
+    P.triangularView<Eigen::Lower>().solveInPlace(beta);
+    P.triangularView<Eigen::Lower>().transpose().solveInPlace(beta);
+    inverse_columns(P, [&](Index first, const Matrix& X) {
+      inverse_diagonal.segment(first, X.cols()) = X.colwise().squaredNorm().transpose();
+    });
+    for (Index i = 0; i < n; ++i) scores[i] = beta.row(i).squaredNorm() / inverse_diagonal[i];  // [BEYOND B4]
+
+    const Index go = std::min(n - target, std::max<Index>(1, static_cast<Index>(std::ceil(fraction * n))));
+    std::vector<Index> rank(n);
+    std::iota(rank.begin(), rank.end(), Index{0});
+    std::stable_sort(rank.begin(), rank.end(), [&](Index a, Index b) { return scores[a] < scores[b]; });
+    std::vector<char> gone(n, 0);
+    for (Index i = 0; i < go; ++i) gone[rank[i]] = 1, order.push_back(alive[rank[i]]);
+
+    std::vector<Index> keep;
+    for (Index i = 0; i < n; ++i)
+      if (!gone[i]) keep.push_back(i);
+    const Index left = n - go;
+    for (Index j = 0; j < left; ++j) {
+      for (Index i = j; i < left; ++i) {
+        G(i, j) = G(keep[i], keep[j]);
+        K(i, j) = K(keep[i], keep[j]);
+      }
+      alive[j] = alive[keep[j]];
+      for (Index o = 0; o < z.cols(); ++o) z(j, o) = z(keep[j], o);
+    }
+    n = left;
+  }
+  order.insert(order.end(), alive.begin(), alive.begin() + n);
+  return order;
+}
+
+}  // namespace kernsift

@@ -1,0 +1,121 @@
+"""Over-select at random, then delete by cost: one pass over the rows, then only small matrices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+from . import _core
+from ._selectors import Task
+from ._subset_state import Basis, Centred, SubsetState, rounding
+
+Array = NDArray[np.float64]
+
+# A start nearer to dependence than this brings nothing but rounding.
+_START_TOL = 1e-6
+# Part of the elements deleted between two factorisations: more at a time costs error, fewer gain nothing.
+_FRACTION = 0.1
+
+
+@dataclass(frozen=True)
+class Path:
+    """Sums on all the elements of the start, in kernel coordinates, and the order in which they were deleted."""
+
+    basis: Basis
+    state: SubsetState  # its M, z, s are sums of k k', k y and k, not of w
+    order: NDArray[np.int64]  # first deleted first
+    n_chosen: int
+
+    def members(self, size: int) -> NDArray[np.int64]:
+        """Elements left when `size` are."""
+        return np.sort(self.order[-size:])
+
+    def basis_at(self, size: int) -> Basis:
+        """The basis of that size."""
+        kept = self.members(size)
+        return Basis.of(self.basis.kernel, self.basis.vectors[kept], self.basis.indices[kept], tol=0.0)
+
+    def at(self, size: int, basis: Basis | None = None) -> SubsetState:
+        """Sums for the basis of that size, without another pass."""
+        kept, full = self.members(size), self.state
+        basis = self.basis_at(size) if basis is None else basis
+
+        def change(A: Array) -> Array:
+            return solve_triangular(basis.L, A, lower=True, check_finite=False)
+
+        M = change(change(full.M[np.ix_(kept, kept)]).T)
+        rest: dict[str, Any] = {
+            n: getattr(full, n) for n in ("y", "yy", "offset", "weight", "n_weighted", "n_rows", "sketch")
+        }
+        return SubsetState(
+            digest=basis.digest(),
+            M=(M + M.T) / 2,
+            z=change(full.z[kept]),
+            s=change(full.s[kept]),
+            precision=rounding(basis, fast=True),
+            **rest,
+        )
+
+
+def prune(task: Task, *, oversample: float = 3.0, cycles: int = 1) -> Path:
+    """Choose ``task.max_basis`` elements out of ``oversample`` times as many.
+
+    ``cycles`` > 1 adds new random rows to the survivors and deletes again.
+    """
+    assert task.targets is not None
+    m = task.max_basis
+    which = task.rows.which
+    size = max(m, round(oversample * m))
+    fresh = 0  # canonical rows offered so far
+    kept = np.empty(0, dtype=np.int64)
+    for cycle in range(cycles):
+        # survivors first, then the next rows of the random order
+        offered = np.concatenate([kept, which[fresh:]])
+        taken, L = _core.select_independent(task.kernel, task.X, offered, _START_TOL, size)
+        if not len(taken):
+            raise ValueError(f"no row has k(x, x) > 0: X is zero for the {task.kernel.name} kernel")
+        start = offered[taken]
+        fresh += max(int(taken[-1]) + 1 - len(kept), 0)
+        path = _one_pass(task, Basis(task.kernel.__reduce__()[1], np.ascontiguousarray(task.X[start]), start, L), m)
+        if len(start) <= m or cycle + 1 == cycles:
+            return path
+        kept = start[path.members(m)]
+    raise AssertionError("cycles is at least 1")
+
+
+def _one_pass(task: Task, basis: Basis, m: int) -> Path:
+    assert task.targets is not None
+    n, m = len(basis.vectors), min(m, len(basis.vectors))
+    total = float(task.weight.sum())
+    offset = task.weight @ task.targets / total
+    # In kernel coordinates, at half the cost of orthonormal ones: rounding may cost digits of the score of an element
+    # that is nearly in the span of others, and such an element is cheap to delete whatever its digits.
+    sums = _core.normal_sums(
+        basis.kernel, basis.vectors, basis.L, task.X, task.targets, task.weight, offset, True, False
+    )
+    state = SubsetState(
+        digest=basis.digest(),
+        offset=offset,
+        precision=0.0,
+        n_weighted=int(np.count_nonzero(task.weight > 0)),
+        n_rows=len(task.X),
+        **sums,
+    )
+    alpha = task.alpha
+    path = Path(basis, state, np.arange(n)[::-1], m)
+    if n == 1:
+        return path
+    if alpha is None:  # by GCV on the first m elements of the start, which are random ones
+        alpha = Centred(path.at(m), task.fit_intercept).best_gcv()
+    G, z = state.M, state.z
+    if task.fit_intercept:
+        G, z = G - np.outer(state.s, state.s / total), z - np.outer(state.s, state.y / total)
+    else:
+        z = z + np.outer(state.s, offset)
+    K = basis.kernel.matrix(basis.vectors, basis.vectors)
+    order = _core.deletion_order(G, K, np.ascontiguousarray(z), alpha, 1, _FRACTION)
+    return Path(basis, state, order, m)

@@ -1,0 +1,221 @@
+"""Choosing the rows to put kernels on: one function behind every way of doing it.
+
+All of them see the rows in one canonical form: distinct rows of positive weight, the weights of equal ones added, in
+the order of a key that depends on the values and the seed alone.  So a choice knows nothing of the order of the rows,
+and a row of weight two is the row twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.cluster import MiniBatchKMeans
+
+from . import _core
+from ._kernel import _MEDIAN_ROWS, make_kernel
+
+Array = NDArray[np.float64]
+
+#: Squared distance to the span of the others, relative to k(x, x), below which a row is no new direction.
+INDEPENDENT_TOL = 1e-8
+#: Of rows given by the caller: only what the arithmetic cannot tell from a dependent row is left out.
+GIVEN_TOL = 1e-10
+#: Rows that "ald" takes are at least this novel (TOL1 of the online estimators).
+ALD_TOL = 1e-2
+#: Memory, in MB, that a selector may spend on coordinates of all rows before it looks at a random part of them only.
+CACHE_SIZE = 200.0
+_BLOCK = 64
+
+
+@dataclass(frozen=True)
+class Canonical:
+    """Distinct rows of positive weight, in the order of their keys."""
+
+    which: NDArray[np.int64]  # a row of X for each
+    weight: Array  # weights of the equal rows, added
+    group: NDArray[np.int64]  # for each used row of X its place here
+    used: NDArray[np.int64]  # rows of X of positive weight
+
+
+def canonical_rows(X: Array, weight: Array, seed: int) -> Canonical:
+    """Return the canonical form of weighted rows."""
+    used = np.flatnonzero(weight > 0)
+    keys = _core.row_keys(X, seed)
+    if len(used) < len(X):
+        keys = keys[used]
+    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    total: Array = np.bincount(group, weight[used], len(first)).astype(np.float64)
+    return Canonical(used[first], total, group, used)
+
+
+def kernel_for(estimator: Any, X: Array, weight: Array, seed: int) -> _core.Kernel:
+    """Make the kernel of an estimator's parameters, from the rows whatever their order."""
+    if isinstance(estimator.gamma, str) and estimator.gamma == "median":  # of some rows: the same ones always
+        X = X[canonical_rows(X, weight, seed).which[:_MEDIAN_ROWS]]
+        weight = np.ones(len(X))
+    return make_kernel(estimator.kernel, estimator.gamma, estimator.degree, estimator.coef0, X, weight, seed)
+
+
+@dataclass
+class Task:
+    """What a selector is given."""
+
+    kernel: _core.Kernel
+    X: Array
+    weight: Array
+    max_basis: int
+    seed: int
+    targets: Array | None = None  # (n, outputs), for the supervised ones
+    fit_intercept: bool = True
+    alpha: float | None = None  # None: chosen
+    options: dict[str, Any] = field(default_factory=dict)
+    _canonical: Canonical | None = None
+
+    @property
+    def rows(self) -> Canonical:
+        """The rows in canonical form."""
+        if self._canonical is None:
+            self._canonical = canonical_rows(self.X, self.weight, self.seed)
+        return self._canonical
+
+    @property
+    def affordable(self) -> NDArray[np.int64]:
+        """Canonical rows whose coordinates fit into CACHE_SIZE; the first ones are a random part."""
+        most = int(CACHE_SIZE * 2**20 / (8 * min(self.max_basis, len(self.rows.which))))
+        return self.rows.which[: max(most, self.max_basis)]
+
+    def mean_targets(self) -> Array:
+        """Weighted mean of the targets of equal rows."""
+        assert self.targets is not None
+        rows = self.rows
+        weight = self.weight[rows.used]
+        sums = [np.bincount(rows.group, weights=weight * t) for t in self.targets[rows.used].T]
+        return np.ascontiguousarray(np.stack(sums, axis=1) / rows.weight[:, None])
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Basis vectors, and the rows of X they are (-1 where they are none)."""
+
+    vectors: Array
+    indices: NDArray[np.int64]
+
+
+def _rows_of(task: Task, indices: NDArray[np.int64]) -> Chosen:
+    return Chosen(np.ascontiguousarray(task.X[indices]), indices)
+
+
+def _random(task: Task) -> Chosen:
+    """Rows in random order, those that bring no new direction left out."""
+    which = task.rows.which
+    taken, _ = _core.select_independent(task.kernel, task.X, which, INDEPENDENT_TOL, task.max_basis)
+    return _rows_of(task, which[taken])
+
+
+def _ald(task: Task) -> Chosen:
+    """One pass: each row that is novel to those taken before it, until max_basis."""
+    which = task.rows.which
+    tol = float(task.options.get("novelty_tol", ALD_TOL))
+    taken, _ = _core.select_independent(task.kernel, task.X, which, tol, task.max_basis)
+    return _rows_of(task, which[taken])
+
+
+def _efvs(task: Task) -> Chosen:
+    """Efficient feature vector selection, 59 candidates judged on 59 rows."""
+    rows, m = task.rows, min(task.max_basis, len(task.rows.which))
+    rho, nu = int(task.options.get("n_candidates", 59)), int(task.options.get("n_eval", 59))
+    # both forms choose the same rows; the lazy one costs (rho + nu) m^3 / 3 of what the cached one does on l m^2
+    lazy = 6 * len(rows.which) > (rho + nu) * m or 8 * m * len(rows.which) > CACHE_SIZE * 2**20
+    form = "lazy" if lazy else "cached"
+    taken, _ = _core.select_feature_vectors(
+        task.kernel, task.X, rows.which, rows.weight, rho, nu, m, INDEPENDENT_TOL, 0.0, task.seed, form
+    )
+    return _rows_of(task, rows.which[taken])
+
+
+def _rpcholesky(task: Task) -> Chosen:
+    """Randomly pivoted Cholesky, by blocks with rejection."""
+    which = task.affordable
+    weight = task.rows.weight[: len(which)]
+    block = min(_BLOCK, max(1, task.max_basis // 2))
+    taken, _ = _core.select_rpcholesky(
+        task.kernel, task.X, which, weight, INDEPENDENT_TOL, task.max_basis, block, task.seed
+    )
+    return _rows_of(task, which[taken])
+
+
+def _greedy(task: Task) -> Chosen:
+    """Pivoted Cholesky: always the row furthest from the span."""
+    which = task.affordable
+    taken, _ = _core.select_greedy(task.kernel, task.X, which, INDEPENDENT_TOL, task.max_basis)
+    return _rows_of(task, which[taken])
+
+
+def _kmeans(task: Task) -> Chosen:
+    """Centres of mini-batch k-means in the kernel's metric: not rows of the table."""
+    rows, m = task.rows, min(task.max_basis, len(task.rows.which))
+    scale = np.sqrt(task.kernel.gamma) if task.kernel.name not in ("linear", "polynomial") else np.ones(task.X.shape[1])
+    means = MiniBatchKMeans(m, n_init=1, batch_size=1024, random_state=task.seed % 2**32)
+    means.fit((task.X[rows.which] - task.kernel.centre) * scale, sample_weight=rows.weight)
+    inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
+    vectors = np.ascontiguousarray(means.cluster_centers_ * inverse + task.kernel.centre)
+    taken, _ = _core.select_independent(task.kernel, vectors, np.arange(m), INDEPENDENT_TOL, m)
+    return Chosen(np.ascontiguousarray(vectors[taken]), np.full(len(taken), -1))
+
+
+def _online(task: Task) -> Chosen:
+    """The dictionary of the online LS-SVM after one pass in canonical order."""
+    rows = task.rows
+    targets = task.mean_targets()
+    alpha = task.alpha if task.alpha is not None else max(1e-5 * float(rows.weight.sum()), 1e-8)
+    model = _core.OnlineLSSVM(
+        task.kernel, targets.shape[1], alpha, ALD_TOL, 1e-4, "product", task.max_basis, task.fit_intercept
+    )
+    model.learn(np.ascontiguousarray(task.X[rows.which]), targets, rows.weight)
+    taken = model.indices if model.n_basis else np.zeros(1, dtype=np.int64)  # the constant alone was enough
+    return _rows_of(task, rows.which[taken])
+
+
+def _pruned(task: Task) -> Chosen:
+    from ._pruned import prune
+
+    path = prune(task)
+    basis = path.basis_at(path.n_chosen)
+    return Chosen(basis.vectors, basis.indices)
+
+
+#: Every selector by its name.  A new one is one more line.
+SELECTORS: dict[str, Callable[[Task], Chosen]] = {
+    "ald": _ald,
+    "efvs": _efvs,
+    "greedy": _greedy,
+    "kmeans": _kmeans,
+    "online": _online,
+    "pruned": _pruned,
+    "random": _random,
+    "rpcholesky": _rpcholesky,
+}
+#: Those that look at y.
+SUPERVISED = {"online", "orols", "pruned"}
+
+
+def select(name: str, task: Task) -> Chosen:
+    """Choose a basis by the named selector.
+
+    Parameters
+    ----------
+    name : str
+        A key of `SELECTORS`.
+    task : Task
+        The kernel, rows, weights, size and seed; targets for a supervised selector.
+    """
+    if name in SUPERVISED and task.targets is None:
+        raise ValueError(f"basis={name!r} looks at y: give y, or choose one of {sorted(set(SELECTORS) - SUPERVISED)}")
+    chosen = SELECTORS[name](task)
+    if not len(chosen.vectors):
+        raise ValueError(f"basis={name!r} found no row with k(x, x) > 0: X is zero for the {task.kernel.name} kernel")
+    return chosen

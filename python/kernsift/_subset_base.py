@@ -1,0 +1,401 @@
+"""What the subset-of-regressors estimators share: the basis, the sums over rows, the solution from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import solve_triangular
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+
+from . import _core
+from ._feature_vectors import FeatureVectorSelector
+from ._kernel import KERNEL_CONSTRAINTS
+from ._pruned import Path, prune
+from ._selectors import SELECTORS, SUPERVISED, Task, kernel_for, select
+from ._subset_state import FAST_GROWTH, Basis, Centred, Sketch, SubsetState
+from ._validation import (
+    Interval,
+    StrOptions,
+    check_is_fitted,
+    check_rows,
+    check_weights,
+    is_empty_block,
+    unchanged_on_error,
+    validate_data,
+)
+
+Array = NDArray[np.float64]
+_EPS = np.finfo(np.float64).eps
+# alpha="loo" looks through these multiples of the largest eigenvalue.
+_LOO_GRID = np.geomspace(1e2, 1e-12, 57)
+
+
+class SubsetBase(BaseEstimator):
+    """Parameters, basis, state and solution; the subclasses say what a target is."""
+
+    _parameter_constraints: dict[str, list[Any]] = {
+        **KERNEL_CONSTRAINTS,
+        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"gcv", "loo"})],
+        "basis": [StrOptions(set(SELECTORS) | {"orols"}), FeatureVectorSelector, "array-like"],
+        "max_basis": [Interval(Integral, 1, None, closed="left")],
+        "oversample": [Interval(Real, 1, None, closed="left")],
+        "cycles": [Interval(Integral, 1, None, closed="left")],
+        "keep_path": ["boolean"],
+        "fit_intercept": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        *,
+        kernel: str = "rbf",
+        gamma: str | float | ArrayLike = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        alpha: float | str = "gcv",
+        basis: Any = "pruned",
+        max_basis: int = 500,
+        oversample: float = 3.0,
+        cycles: int = 1,
+        keep_path: bool = True,
+        fit_intercept: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.alpha = alpha
+        self.basis = basis
+        self.max_basis = max_basis
+        self.oversample = oversample
+        self.cycles = cycles
+        self.keep_path = keep_path
+        self.fit_intercept = fit_intercept
+        self.random_state = random_state
+
+    # --- the basis ---
+
+    def _choose(self, X: Array, targets: Array | None, weight: Array) -> tuple[Basis, Path | None]:
+        if not (weight > 0).any():
+            raise ValueError("sample_weight is zero for every row: give at least one row a positive weight")
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        kernel = kernel_for(self, X, weight, seed)
+        check_rows(kernel, X)
+        if not isinstance(self.basis, str):
+            return self._given(kernel, X, weight, seed), None
+        alpha = float(self.alpha) if isinstance(self.alpha, Real) else None
+        task = Task(kernel, X, weight, int(self.max_basis), seed, targets, bool(self.fit_intercept), alpha)
+        if self.basis == "pruned" and targets is not None:
+            path = prune(task, oversample=float(self.oversample), cycles=int(self.cycles))
+            return path.basis_at(path.n_chosen), path
+        if self.basis not in SELECTORS:
+            raise ValueError(f"basis={self.basis!r} is not available in this build; choose one of {sorted(SELECTORS)}")
+        chosen = select(self.basis, task)
+        return Basis.of(kernel, chosen.vectors, chosen.indices), None
+
+    def _given(self, kernel: _core.Kernel, X: Array, weight: Array, seed: int) -> Basis:
+        """A basis from a selector, from row numbers or from vectors."""
+        if isinstance(self.basis, FeatureVectorSelector):
+            self.basis._validate_params()
+            if self.basis.random_state is not None:
+                seed = int(check_random_state(self.basis.random_state).randint(2**31 - 1))
+            indices = self.basis._select(kernel, X, weight, seed)[0]
+            return Basis.of(kernel, np.ascontiguousarray(X[indices]), indices)
+        given = np.asarray(self.basis)
+        if given.ndim == 1 and given.dtype.kind in "iu":
+            if not len(given) or given.min() < 0 or given.max() >= len(X):
+                raise ValueError(f"basis holds row numbers that are not in 0 .. {len(X) - 1}, the rows of X")
+            return Basis.of(kernel, np.ascontiguousarray(X[given]), given.astype(np.int64))
+        if given.ndim != 2 or given.shape[1] != X.shape[1] or not len(given) or given.dtype.kind not in "fiu":
+            raise ValueError(
+                f"basis has shape {given.shape} and dtype {given.dtype}; give row numbers (m,), vectors "
+                f"(m, {X.shape[1]}), a FeatureVectorSelector or one of {sorted(SELECTORS)}"
+            )
+        vectors = np.ascontiguousarray(given, dtype=np.float64)
+        if not np.isfinite(vectors).all():
+            raise ValueError("basis holds NaN or infinity")
+        return Basis.of(kernel, vectors, np.full(len(vectors), -1))
+
+    def _begin(self, basis: Basis, path: Path | None) -> None:
+        self._basis, self._path = basis, path if self.keep_path else None
+        self._state: SubsetState | None = None
+        self._begun_with = {k: v for k, v in self.get_params(deep=False).items() if k not in ("alpha", "keep_path")}
+        self.gamma_ = basis.kernel_arguments[1]
+
+    def _check_unchanged_params(self) -> None:
+        """The sums keep the kernel and the basis they began with; alpha may change."""
+        for name, begun in self._begun_with.items():
+            now = getattr(self, name)
+            if now is not begun and not np.array_equal(now, begun):
+                raise ValueError(
+                    f"{name} was {begun!r} when the basis was chosen and is {now!r} now; call fit to start again, or "
+                    f"set_params({name}={begun!r}) to go on"
+                )
+
+    def _no_loo(self, what: str) -> None:
+        if self.alpha == "loo":
+            raise ValueError(f"alpha='loo' needs another pass over all rows, which {what} does not have; use 'gcv'")
+
+    # --- learning ---
+
+    def _fit_rows(self, X: Array, targets: Array, weight: Array) -> None:
+        basis, path = self._choose(X, targets, weight)
+        self._begin(basis, path)
+        if path is not None and (basis.growth() < FAST_GROWTH or len(basis.vectors) == 1):
+            state = self._with_sketch(path.at(path.n_chosen, basis), X, targets, weight)
+        else:
+            growth = basis.growth()
+            fast = path is None and growth < FAST_GROWTH
+            if isinstance(self.alpha, Real):  # rounding far below the ridge, or exact sums
+                fast = fast and float(self.alpha) > 1e3 * _EPS * growth * weight.sum()
+            state = SubsetState.of(basis, X, targets, weight, fast=fast, sketch=self._sketch(X, targets, weight))
+        self._solve(state, (X, targets, weight))
+
+    def _expect(self, state: SubsetState) -> None:
+        """Take over from the first state what no rows have told yet."""
+        self.__dict__.setdefault("_flat", state.z.shape[1] == 1)
+
+    def _sketch(self, X: Array, targets: Array, weight: Array) -> Sketch | None:
+        return None
+
+    def _with_sketch(self, state: SubsetState, X: Array, targets: Array, weight: Array) -> SubsetState:
+        return state
+
+    def _add(self, states: list[SubsetState]) -> None:
+        for state in states:
+            if not isinstance(state, SubsetState):
+                raise TypeError(f"merge takes states or fitted estimators on the same basis, got {state!r}")
+            if state.digest != self._basis.digest():
+                raise ValueError(
+                    "the state was summed on another basis or kernel and cannot be merged; choose the basis once "
+                    "(select_basis) and accumulate every part on it"
+                )
+        old = [] if self._state is None else [self._state]
+        first, *rest = old + states
+        self._expect(first)
+        self._path = None  # its sums lack the new rows
+        self._solve(first.merge(*rest), None)
+
+    def _solve(self, state: SubsetState, rows: tuple[Array, Array, Array] | None) -> None:
+        """Coefficients from the sums, with alpha as asked for."""
+        if not state.weight > 0:
+            raise ValueError("sample_weight is zero for every row: give at least one row a positive weight")
+        problem = Centred(state, bool(self.fit_intercept))
+        if isinstance(self.alpha, Real):
+            alpha = float(self.alpha)
+        elif self.alpha == "loo":
+            assert rows is not None
+            grid = problem.largest * _LOO_GRID[problem.precision <= _LOO_GRID]
+            errors = _core.loo_errors(*problem.leave_one_out(self._basis), *rows, grid)
+            alpha = float(grid[int(np.argmin(errors))])
+            self.loo_error_ = float(errors.min() / state.weight)
+        else:
+            alpha = problem.best_gcv()
+        self._take(state, problem, alpha)
+
+    def _take(self, state: SubsetState, problem: Centred, alpha: float) -> None:
+        theta = problem.theta(alpha)
+        self._state = state
+        self.alpha_ = alpha
+        self.n_samples_seen_ = state.n_rows
+        self._coef = solve_triangular(self._basis.L, theta, lower=True, trans="T")
+        self._intercept = problem.mean_y - problem.mean @ theta
+        # xi = y'y - z'theta; what rounding leaves below zero is a perfect fit
+        self._cost = np.maximum(problem.yy - (problem.z * theta).sum(axis=0), 0.0)
+        self._noise = self._cost / max(state.weight * (1 - problem.bias / problem.total), _EPS)
+
+    def _select_basis(self, X: ArrayLike, y: ArrayLike | None, sample_weight: Any, classes: Any) -> Self:
+        self._validate_params()
+        self._no_loo("select_basis")
+        with unchanged_on_error(self):
+            targets = None
+            if y is None:
+                if isinstance(self.basis, str) and self.basis in SUPERVISED:
+                    raise ValueError(f"basis={self.basis!r} looks at y: give y to select_basis")
+                rows = validate_data(self, X, dtype=np.float64, order="C")
+                weight = check_weights(sample_weight, rows)
+                self.__dict__.pop("_flat", None)
+            else:
+                rows, targets, weight = self._block(X, y, sample_weight, classes, restart=True)
+            self.__dict__.pop("_state", None)
+            basis, _ = self._choose(rows, targets, weight)
+            self._begin(basis, None)
+        return self
+
+    def accumulate(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> SubsetState:
+        """Sum over rows on the chosen basis and return the sums; the model stays as it is.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        SubsetState
+            To be added to others (`state.merge(other)`) and to a model (`model.merge(state)`).
+        """
+        check_is_fitted(self, "_basis", msg="accumulate needs a basis: call select_basis, fit or partial_fit first")
+        self._check_unchanged_params()
+        rows, targets, weight = self._block(X, y, sample_weight, None, restart=False)
+        check_rows(self._basis.kernel, rows)
+        return SubsetState.of(self._basis, rows, targets, weight, sketch=self._sketch(rows, targets, weight))
+
+    def merge(self, *others: Any) -> Self:
+        """Add the rows of others to this model: exact, in any order.  Without others, solve again (for a new alpha).
+
+        Parameters
+        ----------
+        *others : SubsetState or fitted estimator
+            On the same basis and kernel.
+        """
+        check_is_fitted(self, "_basis", msg="merge needs a basis: call select_basis, fit or partial_fit first")
+        self._no_loo("merge")
+        states: list[Any] = [getattr(o, "_state", None) if isinstance(o, SubsetBase) else o for o in others]
+        with unchanged_on_error(self):
+            if states:
+                self._add(states)
+            elif self._state is not None:  # nothing new but perhaps alpha
+                self._solve(self._state, None)
+        return self
+
+    def _learn_part(self, X: Array, targets: Array, weight: Array) -> None:
+        check_rows(self._basis.kernel, X)
+        sketch = self._sketch(X, targets, weight)
+        self._add([SubsetState.of(self._basis, X, targets, weight, sketch=sketch)])
+
+    def _partial(self, X: ArrayLike, y: ArrayLike, sample_weight: Any, classes: Any) -> Self:
+        self._no_loo("partial_fit")
+        restart = "_basis" not in self.__dict__
+        if not restart:
+            self._check_unchanged_params()
+        rows, targets, weight = self._block(X, y, sample_weight, classes, restart=restart)
+        if restart:
+            self._begin(self._choose(rows, targets, weight)[0], None)
+        self._learn_part(rows, targets, weight)
+        return self
+
+    def _block(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: Any, classes: Any, restart: bool
+    ) -> tuple[Array, Array, Array]:
+        raise NotImplementedError
+
+    def _batches(self, batches: Iterable[tuple[Any, ...]], classes: Any) -> Self:
+        """Learn batches one after another; solve once, at the end."""
+        self._validate_params()
+        self._no_loo("fit_batches")
+        with unchanged_on_error(self):
+            for name in ("_basis", "_state"):
+                self.__dict__.pop(name, None)
+            total: SubsetState | None = None
+            for batch in batches:
+                X, y, *weight = batch
+                if is_empty_block(X):
+                    continue
+                restart = "_basis" not in self.__dict__
+                rows = self._block(X, y, weight[0] if weight else None, classes, restart=restart)
+                if restart:
+                    self._begin(self._choose(*rows)[0], None)
+                check_rows(self._basis.kernel, rows[0])
+                part = SubsetState.of(self._basis, *rows, sketch=self._sketch(*rows))
+                total = part if total is None else total.merge(part)
+            if total is None:
+                raise ValueError("fit_batches got no rows: the iterable of batches is empty (or used up)")
+            self._solve(total, None)
+        return self
+
+    def resize(self, n_basis: int) -> Self:
+        """Go to another size on the path of deletions, without another pass over the rows.
+
+        Parameters
+        ----------
+        n_basis : int
+            At most the number of elements the deletion began with (``oversample * max_basis``).
+        """
+        check_is_fitted(self)
+        if self._path is None:
+            raise ValueError("resize needs the path of basis='pruned' as fit left it (keep_path=True, no rows since)")
+        most = len(self._path.order)
+        if not 1 <= n_basis <= most:
+            raise ValueError(f"n_basis={n_basis!r} is not between 1 and the {most} elements the deletion began with")
+        self._no_loo("resize")
+        with unchanged_on_error(self):
+            assert self._state is not None
+            sketch = self._state.sketch
+            self._basis = self._path.basis_at(int(n_basis))
+            state = self._path.at(int(n_basis), self._basis)
+            self._solve(SubsetState(**{**state.__dict__, "sketch": sketch}), None)
+        return self
+
+    # --- the model ---
+
+    _flat: bool  # one output given as a vector: answers are vectors too
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self.__dict__.get("_state") is not None
+
+    def _fitted(self, name: str) -> Any:
+        check_is_fitted(self)
+        return self.__dict__[name]
+
+    def _per_output(self, values: Array) -> Any:
+        return float(values[0]) if self._flat else values
+
+    @property
+    def basis_vectors_(self) -> Array:
+        """The kernels' centres, (n_basis_, n_features_in_)."""
+        return self._fitted("_basis").vectors
+
+    @property
+    def basis_indices_(self) -> NDArray[np.int64]:
+        """Row numbers of the kernels' centres in the table they were chosen from; -1 for vectors that are no rows."""
+        return self._fitted("_basis").indices
+
+    @property
+    def dual_coef_(self) -> Array:
+        """Coefficients of the kernels, (n_basis_,) or (n_basis_, outputs)."""
+        coef = self._fitted("_coef")
+        return coef[:, 0] if self._flat else coef
+
+    @property
+    def intercept_(self) -> Any:
+        """The constant, one per output."""
+        return self._per_output(self._fitted("_intercept"))
+
+    @property
+    def n_basis_(self) -> int:
+        """Number of kernels."""
+        return len(self.basis_vectors_)
+
+    @property
+    def state_(self) -> SubsetState:
+        """The sums the model follows from; they add (see :meth:`merge`)."""
+        return self._fitted("_state")
+
+    @property
+    def cost_(self) -> Any:
+        """Regularised cost ξ, per output."""
+        return self._per_output(self._fitted("_cost"))
+
+    @property
+    def noise_variance_(self) -> Any:
+        """Estimate of the noise variance from the cost, per output."""
+        return self._per_output(self._fitted("_noise"))
+
+    @property
+    def gcv_(self) -> Any:
+        """Generalised cross-validation score at ``alpha_``, per output."""
+        return self._per_output(Centred(self.state_, bool(self.fit_intercept)).gcv(self.alpha_))
+
+    def _scores(self, X: ArrayLike) -> Array:
+        check_is_fitted(self)
+        rows = validate_data(self, X, reset=False, dtype=np.float64, order="C")
+        basis = self._basis
+        return basis.kernel.expand(basis.vectors, np.ascontiguousarray(self._coef), self._intercept, rows)
