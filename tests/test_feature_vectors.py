@@ -216,3 +216,17 @@ def test_repeated_rows_of_letter(data_dir):
 
 def test_the_package_names_it():
     assert "FeatureVectorSelector" in kernsift.__all__
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_forms_agree_until_nothing_is_left(seed, rng):
+    """Few candidates, most of them spanned: draws that have to be repeated, and a pool that runs out."""
+    X = rows(rng, 40).repeat(4, axis=0)
+    kernel = kernel_of("rbf", X)
+    cached, error = choose(kernel, X, 160, "cached", 30, 30, tol=1e-4, seed=seed)
+    lazy, _ = choose(kernel, X, 160, "lazy", 30, 30, tol=1e-4, seed=seed)
+    np.testing.assert_array_equal(X[cached], X[lazy])  # which of four equal rows is left to rounding
+    K = oracles.kernel_matrix("rbf", X, X, gamma=0.7)
+    left = [1 - oracles.reconstruction(K, cached[: i + 1].tolist()) for i in range(len(cached))]
+    np.testing.assert_allclose(error, left, atol=1e-10)
+    assert error[-1] < 1e-4

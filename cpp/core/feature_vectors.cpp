@@ -72,8 +72,8 @@ class Selection {
     const Index size = static_cast<Index>(pool_.size());
     const Index wanted = n == 0 ? size : std::min(n, size);
     sample.patterns.clear();
-    Index front = 0;  // pool_[0, front) has been drawn and stays
-    while (front < wanted && front < static_cast<Index>(pool_.size())) {
+    Index front = 0, rounds = 0;  // pool_[0, front) has been drawn and stays
+    for (; front < wanted && front < static_cast<Index>(pool_.size()); ++rounds) {
       const Index left = static_cast<Index>(pool_.size()) - front, count = std::min(wanted - front, left);
       if (n > 0)
         for (Index t = 0; t < count; ++t) std::swap(pool_[front + t], pool_[front + t + random_.below(left - t)]);
@@ -81,7 +81,10 @@ class Selection {
       coordinates(fresh_, scratch_);
       keep(front, count, sample);
     }
-    finish(sample);
+    if (prepared_ && rounds == 1 && sample.size() == static_cast<Index>(fresh_.size()))
+      std::swap(sample.rows, scratch_.rows);  // drawn at once, and none of them was spanned
+    else
+      patterns_.prepare(sample.patterns.data(), sample.size(), sample.rows);
   }
 
   // Moves the drawn patterns that pass into the sample and takes the others out of the pool. [EFVS eliminate]
@@ -108,8 +111,6 @@ class Selection {
     front += kept;
   }
 
-  void finish(Sample& sample) { patterns_.prepare(sample.patterns.data(), sample.size(), sample.rows); }
-
   // Coordinates of the patterns listed in the current span, and what it leaves of them.
   void coordinates(const std::vector<Index>& list, Sample& out) {
     const Index m = span_.size(), n = static_cast<Index>(list.size()), known = cache_ ? cache_->size() : 0;
@@ -117,7 +118,8 @@ class Selection {
     if (out.residual.size() < n) out.residual.resize(n);
     if (cache_)
       for (Index t = 0; t < n; ++t) out.W.col(t).head(known) = cache_->of(list[t]);
-    if (m > known) {
+    prepared_ = m > known;
+    if (prepared_) {
       patterns_.prepare(list.data(), n, out.rows);
       const Panels& elements = cache_ ? panel_ : chosen_;
       if (K_.rows() < elements.padded() || K_.cols() < n) K_.resize(round_up(limit_, kPanel) + kPanel, n);
@@ -216,7 +218,7 @@ class Selection {
   SplitMix64 random_;
   double total_, left_weight_ = 0, error_ = 1, drawn_weight_ = 0, drawn_error_ = 0;
   Index limit_ = 0;
-  bool all_ = false, stopped_ = false;
+  bool all_ = false, stopped_ = false, prepared_ = false;
   std::vector<Index> pool_, fresh_;
   Span span_;
   Panels chosen_, panel_;

@@ -42,17 +42,21 @@ void Patterns::prepare(Index first, Index n, PreparedRows& out) {
 void Patterns::prepare_gathered(Index n, PreparedRows& out) { kernel_.prepare(gathered_.topRows(n), out); }
 
 PatternCoordinates::PatternCoordinates(Patterns& patterns, Index capacity)
-    : patterns_(patterns), W_(capacity, patterns.size()), residual_(patterns.self()) {}
+    : patterns_(patterns),
+      tiles_((patterns.size() + kTile - 1) / kTile),
+      W_(capacity, patterns.size()),
+      residual_(patterns.self()) {
+  for (Index first = 0; first < patterns.size(); first += kTile)
+    patterns.prepare(first, std::min(kTile, patterns.size() - first), tiles_[first / kTile]);
+}
 
 void PatternCoordinates::append(const Panels& elements, const ConstMatrixRef& L) {
   const Index n = size_, b = elements.size(), l = patterns_.size();
   const auto below = L.block(n, 0, b, n);
   Matrix K(elements.padded(), kTile);
-  PreparedRows tile;
   for (Index first = 0; first < l; first += kTile) {
     const Index count = std::min(kTile, l - first);
-    patterns_.prepare(first, count, tile);
-    patterns_.kernel().block(elements, tile, 0, count, K);
+    patterns_.kernel().block(elements, tiles_[first / kTile], 0, count, K);
     auto W = W_.block(n, first, b, count);
     W = K.topLeftCorner(b, count);
     if (n > 0) W.noalias() -= below * W_.block(0, first, n, count);

@@ -36,7 +36,7 @@ class Patterns {
 };
 
 // Coordinates w(x_i) of every pattern in the span of the chosen ones, and what the span leaves of each, kept while
-// the span grows by panels of elements. Memory capacity x patterns.
+// the span grows by panels of elements. Memory (capacity + features) x patterns.
 class PatternCoordinates {
  public:
   PatternCoordinates(Patterns& patterns, Index capacity);
@@ -53,6 +53,7 @@ class PatternCoordinates {
 
  private:
   Patterns& patterns_;
+  std::vector<PreparedRows> tiles_;
   Matrix W_;
   Vector residual_;
   Index size_ = 0;
