@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.cluster import MiniBatchKMeans
 
 from . import _core
 from ._kernel import _MEDIAN_ROWS, make_kernel
@@ -157,6 +156,8 @@ def _greedy(task: Task) -> Chosen:
 
 def _kmeans(task: Task) -> Chosen:
     """Centres of mini-batch k-means in the kernel's metric: not rows of the table."""
+    from sklearn.cluster import MiniBatchKMeans  # heavy, and for this selector alone
+
     rows, m = task.rows, min(task.max_basis, len(task.rows.which))
     scale = np.sqrt(task.kernel.gamma) if task.kernel.name not in ("linear", "polynomial") else np.ones(task.X.shape[1])
     means = MiniBatchKMeans(m, n_init=1, batch_size=1024, random_state=task.seed % 2**32)
