@@ -5,7 +5,7 @@ from __future__ import annotations
 import kernsift
 import numpy as np
 import pytest
-from kernsift import OnlineLSSVMClassifier, OnlineLSSVMRegressor
+from kernsift import KRLSRegressor, OnlineLSSVMClassifier, OnlineLSSVMRegressor
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -18,6 +18,8 @@ ESTIMATORS = [
     OnlineLSSVMRegressor(engine="inverse"),
     OnlineLSSVMRegressor(admission="novelty", kernel="matern32"),
     OnlineLSSVMClassifier(),
+    KRLSRegressor(),
+    KRLSRegressor(alpha=0.1, max_basis=60, on_full="prune"),
 ]
 
 #: The only checks expected to fail, and why.

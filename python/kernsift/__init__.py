@@ -5,11 +5,13 @@ from ._loader import load_core as _load_core
 _load_core()
 
 from ._config import build_config  # noqa: E402
+from ._krls import KRLSRegressor  # noqa: E402
 from ._online import OnlineLSSVMClassifier, OnlineLSSVMRegressor  # noqa: E402
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "KRLSRegressor",
     "OnlineLSSVMClassifier",
     "OnlineLSSVMRegressor",
     "__version__",

@@ -84,6 +84,8 @@ class OnlineBase(BaseEstimator):
 
     # --- learning ---
 
+    on_full: str = "prune"  # what an admission means at the cap; a parameter of KRLS only
+
     def _start(self, X: NDArray[np.float64], weight: NDArray[np.float64], n_outputs: int) -> Any:
         """Make the core for a stream that begins with X."""
         self._check_beyond_the_papers()
@@ -100,6 +102,7 @@ class OnlineBase(BaseEstimator):
             0 if self.swap_until is None else int(self.swap_until),
             int(self.exact_rows),
             float(self.forgetting),
+            self.on_full,
         )
 
     def _begin(self, X: NDArray[np.float64], weight: NDArray[np.float64], n_outputs: int) -> Any:
@@ -110,6 +113,7 @@ class OnlineBase(BaseEstimator):
     def _refit(self, X: NDArray[np.float64], targets: NDArray[np.float64], weight: NDArray[np.float64]) -> None:
         if self.engine == "inverse":
             raise ValueError("refit goes beyond the papers and engine='inverse' is their literal form")
+        self._needs_ridge("refit")
         if not (weight > 0).any():
             raise ValueError("sample_weight is zero for every row: give at least one row a positive weight")
         check_rows(self._fitted().kernel, X)
