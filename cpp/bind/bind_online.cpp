@@ -93,19 +93,12 @@ void update(Guarded<State>& self, const Array& x, const Array& y, double weight)
 
 template <class State>
 py::dict save(const Guarded<State>& self) {
-  const Arrays arrays = self.settled([&] { return self.model.save(); });
-  py::dict out;
-  for (const auto& [name, value] : arrays.items()) out[py::str(name)] = to_numpy(value);
-  return out;
+  return to_dict(self.settled([&] { return self.model.save(); }));
 }
 
 template <class State>
 void load(Guarded<State>& self, const py::dict& state) {
-  Arrays arrays;
-  for (const auto& item : state) {
-    const auto a = py::reinterpret_borrow<py::object>(item.second).cast<Array>();
-    arrays.put(py::cast<std::string>(item.first), Matrix(rows(a, -1, "state array")));
-  }
+  const Arrays arrays = from_dict(state);
   self.locked([&] { self.model.load(arrays); });
 }
 

@@ -6,4 +6,5 @@ PYBIND11_MODULE(_core, m, pybind11::mod_gil_not_used()) {
   kernsift::bind_kernel(m);
   kernsift::bind_parts(m);
   kernsift::bind_online(m);
+  kernsift::bind_lstd(m);
 }

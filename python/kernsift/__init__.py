@@ -6,12 +6,14 @@ _load_core()
 
 from ._config import build_config  # noqa: E402
 from ._krls import KRLSRegressor  # noqa: E402
+from ._lstd import KernelLSTD  # noqa: E402
 from ._online import OnlineLSSVMClassifier, OnlineLSSVMRegressor  # noqa: E402
 
 __version__ = "0.1.0"
 
 __all__ = [
     "KRLSRegressor",
+    "KernelLSTD",
     "OnlineLSSVMClassifier",
     "OnlineLSSVMRegressor",
     "__version__",

@@ -17,6 +17,7 @@ __all__ = [
     "Interval",
     "StrOptions",
     "as_targets",
+    "check_array",
     "check_is_fitted",
     "check_rows",
     "check_weights",
