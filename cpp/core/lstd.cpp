@@ -14,6 +14,7 @@ constexpr double kFloor = 1e-10;
 KernelLSTD::KernelLSTD(Kernel kernel, const LSTDSettings& settings)
     : settings_(settings), dictionary_(std::move(kernel)), newcomer_(dictionary_.kernel().n_features()) {
   along_.resize(kPanel, 2);
+  K_.resize(kPanel, 2);
   reserve(8);
 }
 
@@ -32,12 +33,12 @@ void KernelLSTD::learn(const Rows& S, const ConstVectorRef& r, const Rows& S_nex
                        const bool* start, LSTDLog log) {
   for (Index first = 0; first < S.rows(); first += kChunk) {
     const Index count = std::min(kChunk, S.rows() - first);
-    states_.resize(2 * count, S.cols());
+    if (states_.rows() < 2 * count) states_.resize(2 * count, S.cols());
     for (Index j = 0; j < count; ++j) {
       states_.row(2 * j) = S.row(first + j);
       states_.row(2 * j + 1) = S_next.row(first + j);
     }
-    dictionary_.kernel().prepare(states_, prepared_);
+    dictionary_.kernel().prepare(states_.topRows(2 * count), prepared_);
     for (Index j = 0; j < count; ++j) {
       const Index i = first + j, m = size();
       if (K_.rows() < dictionary_.padded()) K_.resize(grown_capacity(K_.rows(), dictionary_.padded()), 2);
@@ -199,7 +200,9 @@ void KernelLSTD::grow(const Newcomer& x, Index which, Index row) {
     diagonal_.head(m).array() += wb_.head(m).array() * vb_.head(m).array() / Delta_b;  // of find_victim
     diagonal_[m] = 1.0 / Delta_b;
   }
-  C_.border(x.h * u, x.z * v, x.schur);
+  wb_.head(m) = x.h * u;
+  vb_.head(m) = x.z * v;
+  C_.border(wb_.head(m), vb_.head(m), x.schur);
   theta_.head(m) -= (x.tau * x.h) * u;
   theta_[m] = x.tau;
   // the same transition from the grown model
@@ -259,8 +262,15 @@ void KernelLSTD::remove(Index i) {
 
 void KernelLSTD::refresh_diagonal() {
   const Index m = size();
-  const Matrix inverse = span_.inverse_factor();
-  diagonal_.head(m) = inverse.cwiseProduct(C_.view() * inverse).colwise().sum().transpose();
+  auto unit = wb_.head(m);
+  auto image = vb_.head(m);
+  for (Index j = 0; j < m; ++j) {  // d_j = e_j'L^-T C L^-1 e_j
+    unit.setZero();
+    unit[j] = 1.0;
+    span_.coordinates(unit);
+    C_.apply(unit, image);
+    diagonal_[j] = unit.dot(image);
+  }
   removals_ = 0;
 }
 

@@ -21,8 +21,9 @@ class FittedCore(BaseEstimator):
         for name, begun in self._begun_with.items():
             now = getattr(self, name)
             if now is not begun and not np.array_equal(now, begun):
+                again = "call fit" if hasattr(self, "fit") else "take a clone"
                 raise ValueError(
-                    f"{name} was {begun!r} when this stream began and is {now!r} now; call fit to start again, or "
+                    f"{name} was {begun!r} when this stream began and is {now!r} now; {again} to start again, or "
                     f"set_params({name}={begun!r}) to go on"
                 )
 
@@ -46,9 +47,8 @@ class FittedCore(BaseEstimator):
     def _fitted(self) -> Any:
         core = self.__dict__.get("_core")
         if core is None:
-            raise NotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' or 'partial_fit' first."
-            )
+            how = "'fit' or 'partial_fit'" if hasattr(self, "fit") else "'partial_fit'"
+            raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet. Call {how} first.")
         return core
 
     @property

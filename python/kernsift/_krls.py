@@ -34,8 +34,8 @@ class KRLSRegressor(OnlineLSSVMRegressor):
     alpha : float, default=0.0
         Ridge.  0 is the paper; more gives the regularised form, and with it spreads, evidence and ``refit``.
     on_full : {"stop", "drop-oldest", "prune"}, default="stop"
-        What a novel row means once there are ``max_basis`` kernels: nothing more than any other row, the oldest kernel
-        leaves, or the kernel that lowers the cost least leaves.
+        What a novel row means once there are ``max_basis`` kernels: nothing more than any other row (the dictionary is
+        frozen, and ``audit_`` counts the rows so), the oldest kernel leaves, or the kernel that lowers the cost least.
     forgetting : float in (0, 1], default=1.0
         Weight of a row against the one after it; below 1 it needs ``alpha > 0``.
     random_state : int, RandomState or None

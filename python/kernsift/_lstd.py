@@ -50,9 +50,10 @@ class KernelLSTD(FittedCore):
     novelty_tol : float, default=1e-2
         Squared distance to the span of the basis, relative to k(s, s), from which a state is novel.
     usefulness_tol : float, default=1e-4
-        Relative to the mean square of the rewards so far.
-    admission : {"product", "two-part", "per-sample", "novelty"}, default="product"
-        Which novel states become kernels.
+        Relative to the mean square of the rewards so far; not used by admission="novelty".
+    admission : {"product", "two-part", "per-sample", "novelty"}, default="novelty"
+        Which novel states become kernels.  The rules that ask for usefulness can leave out states whose value later
+        hangs on others alone, and with a small ridge the fixed point is then badly determined (``bench/rl``).
     criterion : {"lstd", "brm"}, default="lstd"
         The fixed point of temporal differences, or the minimum of the squared Bellman residuals |r + gV(s') - V(s)|²
         (biased where transitions are random).  Usefulness and pruning scores are exact changes of the cost for "brm";
@@ -92,7 +93,7 @@ class KernelLSTD(FittedCore):
     >>> from kernsift import KernelLSTD
     >>> S = np.tile(np.arange(10.0), 20)[:, None]
     >>> last = S[:, 0] == 9
-    >>> model = KernelLSTD(gamma=0.5, alpha=1e-3, discount=0.5, admission="novelty")
+    >>> model = KernelLSTD(gamma=0.5, alpha=1e-3, discount=0.5)
     >>> model = model.partial_fit(S, np.ones(200), S + 1, terminal=last)
     >>> model.predict([[9.0], [8.0], [7.0]]).round(2)
     array([1.  , 1.5 , 1.75])
@@ -124,7 +125,7 @@ class KernelLSTD(FittedCore):
         max_basis: int | None = 500,
         novelty_tol: float = 1e-2,
         usefulness_tol: float = 1e-4,
-        admission: str = "product",
+        admission: str = "novelty",
         criterion: str = "lstd",
         random_state: Any = None,
     ) -> None:
