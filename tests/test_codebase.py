@@ -20,7 +20,7 @@ needs_sources = pytest.mark.skipif(
     not (ROOT / "cpp" / "core").is_dir(), reason="the C++ sources are not beside these tests"
 )
 
-PAPERS = ("JPs", "JP", "OROLS", "EFVS", "ISLS", "Engel", "MATH", "BEYOND")
+PAPERS = ("JPs", "JP", "OROLS", "EFVS", "ISLS", "Engel", "LSTD", "MATH", "BEYOND")
 TAG = re.compile(rf"\[((?:{'|'.join(PAPERS)}) [\w.]+)\]")
 LOOKS_LIKE_TAG = re.compile(rf"\[(?:{'|'.join(PAPERS)})\b[^\]\n]*\]")
 LONGEST = 450  # lines: a file much over 400 holds more than one thing

@@ -145,3 +145,70 @@ def test_parts_are_what_the_equations_say(rng):
     part.remove(2)
     kept = [0, 1, 3, 4]
     np.testing.assert_allclose(part.dense(), np.linalg.inv((B + np.outer(b, b))[np.ix_(kept, kept)]), atol=1e-12)
+
+
+class UnsymmetricInverseMachine(RuleBasedStateMachine):
+    """B beside its inverse, as for the symmetric part; the chain of rotations comes from a span."""
+
+    @initialize(seed=SEEDS, n=st.integers(1, 6))
+    def begin(self, seed, n):
+        self.rng = np.random.default_rng(seed)
+        # positive definite symmetric part: stays well conditioned
+        self.B = random_spd(self.rng, n) + self.skew(n)
+        self.part = _core.UnsymmetricInverse(np.linalg.inv(self.B))
+
+    def skew(self, n):
+        A = 0.3 * self.rng.standard_normal((n, n))
+        return A - A.T
+
+    @rule()
+    def test_LSTD_normal_add_outer(self):
+        n = len(self.B)
+        b = self.rng.standard_normal(n)
+        c = b + 0.3 * self.rng.standard_normal(n)
+        u, v = self.part.apply(b), self.part.apply(c, True)
+        if abs(1.0 + c @ u) < 0.2:
+            return
+        self.part.add_outer(u, v, -1.0 / (1.0 + c @ u))
+        self.B = self.B + np.outer(b, c)
+
+    @precondition(lambda self: len(self.B) < 12)
+    @rule()
+    def test_LSTD_grow_border(self):
+        n = len(self.B)
+        b, c = 0.3 * self.rng.standard_normal((2, n))
+        u, v = self.part.apply(b), self.part.apply(c, True)
+        corner = c @ u + self.rng.uniform(0.5, 2.0)
+        self.part.border(u, v, corner - c @ u)
+        self.B = np.block([[self.B, b[:, None]], [c[None], np.array([[corner]])]])
+
+    @precondition(lambda self: len(self.B) > 1)
+    @rule(where=st.floats(0, 1, exclude_max=True))
+    def test_LSTD_prune_remove(self, where):
+        i = int(where * len(self.B))
+        if abs(self.part.dense()[i, i]) < 0.05:
+            return
+        self.part.remove(i)
+        self.B = np.delete(np.delete(self.B, i, 0), i, 1)
+
+    @precondition(lambda self: len(self.B) > 1)
+    @rule(where=st.floats(0, 1, exclude_max=True))
+    def rotate(self, where):
+        """G'B^-1G with the G that the same chain makes of the identity."""
+        n = len(self.B)
+        span = _core.Span(np.linalg.cholesky(random_spd(self.rng, n)))
+        before = self.part.dense()
+        G_transposed = span.remove_beside(int(where * n), np.eye(n), self.part)
+        np.testing.assert_allclose(G_transposed @ G_transposed.T, np.eye(n), atol=1e-13)
+        np.testing.assert_allclose(self.part.dense(), G_transposed @ before @ G_transposed.T, atol=1e-11)
+        self.B = G_transposed @ self.B @ G_transposed.T
+
+    @invariant()
+    def is_the_inverse(self):
+        if hasattr(self, "part"):
+            condition = np.linalg.cond(self.B)
+            assert abs(self.part.dense() @ self.B - np.eye(len(self.B))).max() < 1e-9 * max(1.0, condition)
+
+
+TestUnsymmetricInverse = UnsymmetricInverseMachine.TestCase
+TestUnsymmetricInverse.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)

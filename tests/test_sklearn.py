@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from kernsift import (
     FeatureVectorSelector,
+    KRLSRegressor,
     LSSVMClassifier,
     LSSVMRegressor,
     OnlineLSSVMClassifier,
@@ -45,9 +46,11 @@ ESTIMATORS = [
     SubsetLSSVMRegressor(max_basis=8),
     SubsetLSSVMRegressor(basis="random", alpha=0.1, max_basis=100),
     *(SubsetLSSVMRegressor(basis=name, max_basis=100) for name in ("ald", "efvs", "greedy", "kmeans", "rpcholesky")),
-    SubsetLSSVMRegressor(basis="online"),
+    *(SubsetLSSVMRegressor(basis=name) for name in ("online", "orols")),
     SubsetLSSVMClassifier(),
     SubsetLSSVMClassifier(max_basis=8),
+    KRLSRegressor(),
+    KRLSRegressor(alpha=0.1, max_basis=60, on_full="prune"),
 ]
 
 #: The only checks expected to fail, and why.

@@ -297,7 +297,8 @@ def test_the_median_width_sees_no_order(rng):
     model = SubsetLSSVMRegressor(gamma="median", basis="random", max_basis=20, random_state=2)
     one, other = clone(model).fit(X, y), clone(model).fit(X[order], y[order])
     np.testing.assert_allclose(one.gamma_, other.gamma_, rtol=1e-12)
-    np.testing.assert_allclose(one.predict(X), other.predict(X), atol=1e-8)
+    # sums are in kernel coordinates while cond(K) stays below 1e8: another order moves eps x 1e8 and a few times that
+    np.testing.assert_allclose(one.predict(X), other.predict(X), atol=10 * np.finfo(float).eps * 1e8)
 
 
 def test_Engel_ald_takes_what_is_novel_in_one_pass(rng):

@@ -10,7 +10,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))  # run as a folder, the package has no name of its own
 
-import isls  # noqa: E402, F401  (each lists its tables)
+import efvs  # noqa: E402, F401  (each lists its tables)
+import isls  # noqa: E402, F401
 import jung  # noqa: E402, F401
 import orols  # noqa: E402, F401
 from registry import HEADINGS, TABLES, Run, markdown, write_results  # noqa: E402

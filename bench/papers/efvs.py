@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,27 @@ def draw(curves: dict[tuple[int | None, int | None], tuple[Array, Array]], file:
     figure.suptitle("FVS and EFVS on Boston housing (figure 1 of Cawley and Talbot, 2002)")
     figure.tight_layout()
     figure.savefig(file, dpi=120)
+
+
+try:  # in the command of this folder; on its own the module needs nothing of it
+    from registry import Row, Run, table
+except ImportError:
+    pass
+else:
+
+    @table("EFVS1", "003, figure 1: mean relative reconstruction error on boston against basis size")
+    def _listed(command: Run) -> Iterator[Row]:
+        for (rho, nu), (spent, error) in run(command.data).items():
+            for n, milliseconds, e in zip(SIZES, spent, error, strict=True):
+                yield Row(
+                    item=f"ρ = {rho or 'all'}, ν = {nu or 'all'}",
+                    paper=None,
+                    ours=float(e),
+                    repetitions=REPEATS,
+                    kernels=str(n),
+                    seconds=milliseconds / 1e3,
+                    settings="gamma = 1/13",
+                )
 
 
 def main(data: Path, out: Path | None = None) -> str:

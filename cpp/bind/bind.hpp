@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "core/arrays.hpp"
 #include "core/types.hpp"
 
 namespace kernsift {
@@ -46,10 +47,25 @@ inline Array vector_to_numpy(const Vector& v) {
   return out;
 }
 
+inline py::dict to_dict(const Arrays& arrays) {
+  py::dict out;
+  for (const auto& [name, value] : arrays.items()) out[py::str(name)] = to_numpy(value);
+  return out;
+}
+inline Arrays from_dict(const py::dict& state) {
+  Arrays arrays;
+  for (const auto& item : state) {
+    const auto a = py::reinterpret_borrow<py::object>(item.second).cast<Array>();
+    arrays.put(py::cast<std::string>(item.first), Matrix(rows(a, -1, "state array")));
+  }
+  return arrays;
+}
+
 void bind_config(py::module_& m);
 void bind_forward(py::module_& m);
 void bind_kernel(py::module_& m);
 void bind_lssvm(py::module_& m);
+void bind_lstd(py::module_& m);
 void bind_parts(py::module_& m);
 void bind_online(py::module_& m);
 void bind_subset(py::module_& m);

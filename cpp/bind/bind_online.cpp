@@ -93,19 +93,12 @@ void update(Guarded<State>& self, const Array& x, const Array& y, double weight)
 
 template <class State>
 py::dict save(const Guarded<State>& self) {
-  const Arrays arrays = self.settled([&] { return self.model.save(); });
-  py::dict out;
-  for (const auto& [name, value] : arrays.items()) out[py::str(name)] = to_numpy(value);
-  return out;
+  return to_dict(self.settled([&] { return self.model.save(); }));
 }
 
 template <class State>
 void load(Guarded<State>& self, const py::dict& state) {
-  Arrays arrays;
-  for (const auto& item : state) {
-    const auto a = py::reinterpret_borrow<py::object>(item.second).cast<Array>();
-    arrays.put(py::cast<std::string>(item.first), Matrix(rows(a, -1, "state array")));
-  }
+  const Arrays arrays = from_dict(state);
   self.locked([&] { self.model.load(arrays); });
 }
 
@@ -115,17 +108,17 @@ void bind_engine(py::module_& m, const char* name) {
   py::class_<Model>(m, name)
       .def(py::init([](const Kernel& kernel, Index n_outputs, double alpha, double novelty_tol, double usefulness_tol,
                        const std::string& admission, Index max_basis, bool fit_intercept, Index swap_until,
-                       Index exact_rows, double forgetting) {
+                       Index exact_rows, double forgetting, const std::string& policy) {
              const Admission rule{admission_rule(admission), novelty_tol, usefulness_tol};
              const OnlineSettings settings{alpha,      rule,       max_basis, fit_intercept,
-                                           swap_until, exact_rows, forgetting};
+                                           swap_until, exact_rows, forgetting, on_full(policy)};
              if (!State::kLearnsRuns && (swap_until > 0 || exact_rows > 0 || forgetting < 1))
                throw std::invalid_argument("the explicit engine is the papers' form: no swap_until, exact_rows or forgetting");
              return std::make_unique<Model>(kernel, n_outputs, settings);
            }),
            py::arg("kernel"), py::arg("n_outputs"), py::arg("alpha"), py::arg("novelty_tol"),
            py::arg("usefulness_tol"), py::arg("admission"), py::arg("max_basis"), py::arg("fit_intercept"),
-           py::arg("swap_until") = 0, py::arg("exact_rows") = 0, py::arg("forgetting") = 1.0)
+           py::arg("swap_until") = 0, py::arg("exact_rows") = 0, py::arg("forgetting") = 1.0, py::arg("on_full") = "prune")
       // A plain py::pickle leaves a class that skops and pickle protocol 1 cannot rebuild without aborting.
       .def("__reduce__",
            [](const Model& self) {
@@ -133,7 +126,8 @@ void bind_engine(py::module_& m, const char* name) {
              const py::tuple arguments =
                  py::make_tuple(self.model.dictionary().kernel(), self.model.n_outputs(), s.alpha,
                                 s.admission.novelty_tol, s.admission.usefulness_tol, rule_name(s.admission.rule),
-                                s.max_basis, s.fit_intercept, s.swap_until, s.exact_rows, s.forgetting);
+                                s.max_basis, s.fit_intercept, s.swap_until, s.exact_rows, s.forgetting,
+                                on_full_name(s.on_full));
              return py::make_tuple(py::module_::import("kernsift._core").attr("rebuild"),
                                    py::make_tuple(py::type::of<Model>(), arguments, save(self)));
            })

@@ -3,6 +3,7 @@
 #include "core/span.hpp"
 #include "core/symmetric_inverse.hpp"
 #include "core/temperature.hpp"
+#include "core/unsymmetric_inverse.hpp"
 
 namespace kernsift {
 
@@ -92,7 +93,59 @@ void bind_parts(py::module_& m) {
              S.rotate(rotations, 0);
              return to_numpy(companion);
            },
+           py::arg("i"), py::arg("M").noconvert(), py::arg("S"))
+      .def("remove_beside",
+           // The same with an unsymmetric companion.
+           [](Span& s, Index i, const Array& M, UnsymmetricInverse& S) {
+             if (i < 0 || i >= s.size()) throw py::index_error("no such element");
+             Matrix companion = rows(M, -1, "M");
+             if (companion.rows() != s.size() || S.size() != s.size())
+               throw std::invalid_argument("companions must have one row per element");
+             Rotations rotations;
+             s.remove(i, rotations);
+             rotations.rotate_rows(companion, 0);
+             S.rotate(rotations);
+             return to_numpy(companion);
+           },
            py::arg("i"), py::arg("M").noconvert(), py::arg("S"));
+
+  using Unsymmetric = UnsymmetricInverse;
+  py::class_<Unsymmetric>(m, "UnsymmetricInverse")
+      .def(py::init([](const Array& inverse) {
+             Unsymmetric s;
+             s.assign(rows(inverse, inverse.shape(0), "inverse"));
+             return s;
+           }),
+           py::arg("inverse").noconvert())
+      .def("__reduce__",
+           [](const Unsymmetric& s) {
+             return py::make_tuple(py::type::of<Unsymmetric>(), py::make_tuple(to_numpy(Matrix(s.view()))));
+           })
+      .def("dense", [](const Unsymmetric& s) { return to_numpy(Matrix(s.view())); })
+      .def("apply",
+           [](const Unsymmetric& s, const Array& x, bool transposed) {
+             Array out = array(s.size());
+             if (transposed)
+               s.apply_transposed(vector(x, s.size(), "x"), vector_out(out));
+             else
+               s.apply(vector(x, s.size(), "x"), vector_out(out));
+             return out;
+           },
+           py::arg("x").noconvert(), py::arg("transposed") = false)
+      .def("add_outer",
+           [](Unsymmetric& s, const Array& u, const Array& v, double scale) {
+             s.add_outer(vector(u, s.size(), "u"), vector(v, s.size(), "v"), scale);
+           },
+           py::arg("u").noconvert(), py::arg("v").noconvert(), py::arg("scale"))
+      .def("border",
+           [](Unsymmetric& s, const Array& u, const Array& v, double schur) {
+             s.border(vector(u, s.size(), "u"), vector(v, s.size(), "v"), schur);
+           },
+           py::arg("u").noconvert(), py::arg("v").noconvert(), py::arg("schur"))
+      .def("remove", [](Unsymmetric& s, Index i) {
+        if (i < 0 || i >= s.size()) throw py::index_error("no such row");
+        s.remove(i);
+      });
 }
 
 }  // namespace kernsift

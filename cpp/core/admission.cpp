@@ -48,7 +48,7 @@ Outcome Admission::judge(double delta, double k_self, double usefulness, double 
     case Rule::product: useful = delta * usefulness > tol2; break;         // 000, end of section 3.2
     case Rule::two_part: useful = usefulness > tol2; break;                // 001
     case Rule::per_sample: useful = delta * usefulness > tol2 * t; break;  // MATH 1.6 'paper_mean'
-    case Rule::novelty: break;                                             // Engel's ALD
+    case Rule::novelty: break;                                             // [Engel ALD]
   }
   return useful ? Outcome::admitted : Outcome::rejected_usefulness;
 }

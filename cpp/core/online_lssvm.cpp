@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 #include "core/parallel.hpp"
 
@@ -12,7 +13,16 @@ constexpr Index kChunk = 256;  // rows prepared together
 constexpr Index kTile = 64;    // rows predicted together where a kernel block is kept
 constexpr Index kBlock = 64;   // rows learned together
 constexpr double kLogTwoPi = 1.8378770664093454836;
+constexpr const char* kOnFull[] = {"prune", "stop", "drop-oldest"};
 }  // namespace
+
+OnFull on_full(const std::string& name) {
+  for (int i = 0; i < 3; ++i)
+    if (name == kOnFull[i]) return static_cast<OnFull>(i);
+  throw std::invalid_argument("on_full '" + name + "' is unknown");
+}
+
+const char* on_full_name(OnFull policy) { return kOnFull[static_cast<int>(policy)]; }
 
 template <class State>
 OnlineLSSVM<State>::OnlineLSSVM(Kernel kernel, Index n_outputs, const OnlineSettings& settings)
@@ -104,7 +114,9 @@ auto OnlineLSSVM<State>::admit_exactly(const Look& look, const double* x, Index 
     if (!(usefulness >= 0) || !std::isfinite(usefulness)) return {Outcome::refused, -1};
 
     Index victim = -1;
-    if (settings_.max_basis > 0 && m == settings_.max_basis) {
+    if (settings_.max_basis > 0 && m == settings_.max_basis && !prunes()) {
+      victim = 0;
+    } else if (settings_.max_basis > 0 && m == settings_.max_basis) {
       if (scores_.size() < m) scores_.resize(m);
       if (!state_.scores_after_exact_growth(w_.head(p), look.delta, scores_.head(m))) return {Outcome::refused, -1};
       victim = weakest(scores_.head(m), usefulness);
@@ -114,7 +126,7 @@ auto OnlineLSSVM<State>::admit_exactly(const Look& look, const double* x, Index 
     recent_.append_coordinate(s);
     append(x, row);
     if (victim < 0) {
-      if (m + 1 == settings_.max_basis) state_.track_diagonal();
+      if (m + 1 == settings_.max_basis && prunes()) state_.track_diagonal();
       return {Outcome::admitted, -1};
     }
     const std::int64_t evicted = dictionary_.ids()[static_cast<std::size_t>(victim)];
@@ -141,20 +153,23 @@ auto OnlineLSSVM<State>::admit(const Look& look, const double* x, Index row) -> 
   if (settings_.max_basis == 0 || m < settings_.max_basis) {
     state_.grow(look);
     append(x, row);
-    if (m + 1 == settings_.max_basis) state_.track_diagonal();
+    if (m + 1 == settings_.max_basis && prunes()) state_.track_diagonal();
     return {Outcome::admitted, -1};
   }
   // At the cap an admission is a growing and a pruning step. The victim is found before anything is touched,
   // because most often it is the newcomer itself [MATH 1.7].
-  if (scores_.size() < m) scores_.resize(m);
-  if (!state_.scores_after_growth(look, scores_.head(m))) {
-    state_.normal(look);
-    return {Outcome::refused, -1};
-  }
-  const Index victim = weakest(scores_.head(m), look.usefulness);
-  if (victim == m) {
-    state_.normal(look);
-    return {Outcome::bounced, -1};
+  Index victim = 0;  // the oldest
+  if (prunes()) {
+    if (scores_.size() < m) scores_.resize(m);
+    if (!state_.scores_after_growth(look, scores_.head(m))) {
+      state_.normal(look);
+      return {Outcome::refused, -1};
+    }
+    victim = weakest(scores_.head(m), look.usefulness);
+    if (victim == m) {
+      state_.normal(look);
+      return {Outcome::bounced, -1};
+    }
   }
   const std::int64_t evicted = dictionary_.ids()[static_cast<std::size_t>(victim)];
   state_.grow(look);

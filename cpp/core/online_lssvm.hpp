@@ -7,6 +7,7 @@
 // where k~_i is exact when row i is processed and an element admitted later adds the column K~ a* to earlier rows.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "core/admission.hpp"
@@ -17,6 +18,15 @@
 
 namespace kernsift {
 
+// What an admission means when the dictionary is full.
+enum class OnFull : std::uint8_t {
+  prune,        // the kernel that lowers the cost least leaves, perhaps the newcomer itself [MATH 1.7]
+  stop,         // the dictionary is frozen: from then on every row is a normal step
+  drop_oldest,  // the oldest kernel leaves
+};
+OnFull on_full(const std::string& name);  // throws std::invalid_argument
+const char* on_full_name(OnFull policy);
+
 struct OnlineSettings {
   double alpha;
   Admission admission;
@@ -26,6 +36,7 @@ struct OnlineSettings {
   Index swap_until = 0;    // rows after which a full dictionary is frozen; 0: never
   Index exact_rows = 0;    // recent rows on which a new kernel is exact; 0: the current one
   double forgetting = 1;   // weight of a row against the next
+  OnFull on_full = OnFull::prune;  // either engine
 };
 
 // What `learn` reports for each row.
@@ -109,9 +120,11 @@ class OnlineLSSVM {
   void follow(const Event& event, const Look& look, Index row, Index column, Index count);
   // Whether a row is learned without asking whether to admit it, `ahead` rows from now.
   bool frozen(Index ahead = 0) const {
-    return refitting_ || (settings_.swap_until > 0 && t_ + ahead >= settings_.swap_until &&
-                          dictionary_.size() >= settings_.max_basis);
+    const bool full = settings_.max_basis > 0 && dictionary_.size() >= settings_.max_basis;
+    return refitting_ || (full && (settings_.on_full == OnFull::stop ||
+                                   (settings_.swap_until > 0 && t_ + ahead >= settings_.swap_until)));
   }
+  bool prunes() const { return settings_.on_full == OnFull::prune; }
   bool keeps_recent() const { return settings_.exact_rows > 0 && !frozen(); }
 
   // Forgetting. Instead of shrinking the past at every row, the weights of new rows grow, row j after the last fading

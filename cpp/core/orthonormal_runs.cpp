@@ -51,7 +51,8 @@ void OrthonormalState::learn_run(const ConstMatrixRef& W, const Rows& Y, const C
 bool OrthonormalState::can_accumulate(double scale) const {
   // the inverse of C is off by about eps cond(C) <= eps scale / alpha, relative to its norm
   constexpr double kLargestLoss = 1e-10;
-  return informed_ || std::numeric_limits<double>::epsilon() * scale <= kLargestLoss * alpha_;
+  // without a ridge nothing bounds cond(C), whatever the scale (a linear kernel of rows at 0 has none)
+  return informed_ || (alpha_ > 0 && std::numeric_limits<double>::epsilon() * scale <= kLargestLoss * alpha_);
 }
 
 void OrthonormalState::begin_accumulating() {

@@ -76,7 +76,8 @@ void OrthonormalState::normal(const Look& row) {
 }
 
 // All earlier rows have coordinate 0 in the new direction and this row has s = sqrt(delta): C is padded with
-// 1/alpha and the row is learned as [w; s]. Written out, nothing cancels, and alpha = 0 is allowed.
+// 1/alpha and the row is learned as [w; s]. Written out, nothing cancels, and alpha = 0 is allowed: Engel's growth,
+// where the past cannot tell the new direction and only this row determines it [Engel grow].
 void OrthonormalState::grow(const Look& row) {
   const Index p = dimension(), m = size();
   reserve(grown_capacity(diagonal_.size(), m + 1));

@@ -1,6 +1,8 @@
 // In steady state a row is learned and predicted without touching the heap, at every kind of step.
 #include <map>
+#include <memory>
 
+#include "core/lstd.hpp"
 #include "core/online_lssvm.hpp"
 #include "tests/check.hpp"
 #include "tests/random.hpp"
@@ -47,3 +49,26 @@ void learn_without_allocation(Rule rule, Index dimension) {
 TEST(no_allocation_a_row_orthonormal) { learn_without_allocation<OrthonormalState>(Rule::product, 2); }
 TEST(no_allocation_a_row_inverse) { learn_without_allocation<InverseState>(Rule::product, 2); }
 TEST(no_allocation_a_row_unsupervised) { learn_without_allocation<OrthonormalState>(Rule::novelty, 3); }
+
+TEST(no_allocation_a_transition) {
+  const Index n = 4000, warm = 2000;
+  const RowMatrix S = check::normal_rows(n + 1, 2, 31);
+  const Vector r = S.col(0).head(n).array().sin();
+  std::unique_ptr<bool[]> flags(new bool[n]()), learned(new bool[n]());
+  KernelLSTD model(Kernel(KernelKind::rbf, Vector::Constant(2, 0.5), 3, 1.0, Vector::Zero(2)),
+                   {0.01, 0.9, 0.5, {Rule::novelty, 1e-3, 0.0}, 25, false});
+  std::vector<std::uint8_t> outcome(2 * n);
+  std::vector<std::int64_t> victim(2 * n);
+  model.learn(S.topRows(warm), r.head(warm), S.middleRows(1, warm), flags.get(), flags.get(),
+              {outcome.data(), victim.data(), learned.get()});
+  {
+    const NoMalloc guard;
+    model.learn(S.middleRows(warm, n - warm), r.tail(n - warm), S.middleRows(warm + 1, n - warm), flags.get(),
+                flags.get(), {outcome.data() + 2 * warm, victim.data() + 2 * warm, learned.get() + warm});
+  }
+  std::map<int, int> seen;
+  for (Index i = 2 * warm; i < 2 * n; ++i) ++seen[outcome[static_cast<std::size_t>(i)]];
+  CHECK(seen[static_cast<int>(Outcome::swapped)] > 0);
+  CHECK(seen[static_cast<int>(Outcome::bounced)] > 0);
+  CHECK(model.dictionary().size() == 25);
+}

@@ -6,7 +6,9 @@ _load_core()
 
 from ._config import build_config  # noqa: E402
 from ._feature_vectors import FeatureVectorSelector  # noqa: E402
+from ._krls import KRLSRegressor  # noqa: E402
 from ._lssvm import LSSVMClassifier, LSSVMRegressor  # noqa: E402
+from ._lstd import KernelLSTD  # noqa: E402
 from ._online import OnlineLSSVMClassifier, OnlineLSSVMRegressor  # noqa: E402
 from ._orols import OROLSClassifier, OROLSRegressor  # noqa: E402
 from ._path_display import PruningPathDisplay  # noqa: E402
@@ -17,6 +19,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "FeatureVectorSelector",
+    "KRLSRegressor",
+    "KernelLSTD",
     "LSSVMClassifier",
     "LSSVMRegressor",
     "OROLSClassifier",

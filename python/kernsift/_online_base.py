@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
 
 from . import _core
+from ._fitted_core import FittedCore
 from ._kernel import KERNEL_CONSTRAINTS, make_kernel
-from ._persist import pack, unpack
 from ._threads import n_threads
-from ._validation import Interval, StrOptions, check_is_fitted, check_rows, validate_data
+from ._validation import Interval, StrOptions, check_is_fitted, check_rows
 
 ADMISSIONS = ("product", "two-part", "per-sample", "novelty")
 OUTCOMES = (
@@ -30,7 +28,7 @@ OUTCOMES = (
 _ENGINES = {"orthonormal": _core.OnlineLSSVM, "inverse": _core.OnlineInverse}
 
 
-class OnlineBase(BaseEstimator):
+class OnlineBase(FittedCore):
     """Parameters, state and fitted attributes; the subclasses say what a target is."""
 
     _parameter_constraints: dict[str, list[Any]] = {
@@ -88,6 +86,8 @@ class OnlineBase(BaseEstimator):
 
     # --- learning ---
 
+    on_full: str = "prune"  # what an admission means at the cap; a parameter of KRLS only
+
     def _start(self, X: NDArray[np.float64], weight: NDArray[np.float64], n_outputs: int) -> Any:
         """Make the core for a stream that begins with X."""
         self._check_beyond_the_papers()
@@ -104,6 +104,7 @@ class OnlineBase(BaseEstimator):
             0 if self.swap_until is None else int(self.swap_until),
             int(self.exact_rows),
             float(self.forgetting),
+            self.on_full,
         )
 
     def _begin(self, X: NDArray[np.float64], weight: NDArray[np.float64], n_outputs: int) -> Any:
@@ -114,6 +115,7 @@ class OnlineBase(BaseEstimator):
     def _refit(self, X: NDArray[np.float64], targets: NDArray[np.float64], weight: NDArray[np.float64]) -> None:
         if self.engine == "inverse":
             raise ValueError("refit goes beyond the papers and engine='inverse' is their literal form")
+        self._needs_ridge("refit")
         if not (weight > 0).any():
             raise ValueError("sample_weight is zero for every row: give at least one row a positive weight")
         check_rows(self._fitted().kernel, X)
@@ -150,57 +152,10 @@ class OnlineBase(BaseEstimator):
         apriori, _, _ = core.learn(X, targets, weight, exact_apriori)
         return apriori
 
-    def _check_unchanged_params(self) -> None:
-        """A stream keeps the parameters it began with: widths and ridge are in its state."""
-        for name, begun in self._begun_with.items():
-            now = getattr(self, name)
-            if name == "n_jobs":  # changes how, not what
-                continue
-            if now is not begun and not np.array_equal(now, begun):
-                raise ValueError(
-                    f"{name} was {begun!r} when this stream began and is {now!r} now; call fit to start again, or "
-                    f"set_params({name}={begun!r}) to go on"
-                )
-
     _flat: bool  # one output given as a vector: answers are vectors too
-
-    # --- state ---
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_core" in self.__dict__
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = dict(super().__getstate__())
-        if "_core" in state:
-            state["_core"] = pack(state["_core"])
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        state = dict(state)
-        if "_core" in state:
-            state["_core"] = unpack(state["_core"])
-        self.__dict__.update(state)
-
-    def _fitted(self) -> Any:
-        core = self.__dict__.get("_core")
-        if core is None:
-            raise NotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' or 'partial_fit' first."
-            )
-        return core
 
     def _per_output(self, values: NDArray[np.float64]) -> Any:
         return float(values[0]) if self._flat else values
-
-    @property
-    def basis_vectors_(self) -> NDArray[np.float64]:
-        """The kernels' centres, (n_basis_, n_features_in_)."""
-        return self._fitted().basis
-
-    @property
-    def basis_indices_(self) -> NDArray[np.int64]:
-        """Row numbers of the kernels' centres in the order seen."""
-        return self._fitted().indices
 
     @property
     def dual_coef_(self) -> NDArray[np.float64]:
@@ -212,27 +167,6 @@ class OnlineBase(BaseEstimator):
     def intercept_(self) -> Any:
         """The constant, one per output."""
         return self._per_output(self._fitted().intercept)
-
-    @property
-    def n_basis_(self) -> int:
-        """Number of kernels."""
-        return self._fitted().n_basis
-
-    @property
-    def n_samples_seen_(self) -> int:
-        """Rows seen, those of weight zero included."""
-        return self._fitted().rows_seen
-
-    @property
-    def alpha_(self) -> float:
-        """The ridge in use."""
-        self._fitted()
-        return float(self._begun_with["alpha"])
-
-    @property
-    def gamma_(self) -> NDArray[np.float64]:
-        """Width in use, one per feature."""
-        return self._fitted().kernel.gamma
 
     @property
     def cost_(self) -> Any:
@@ -283,6 +217,3 @@ class OnlineBase(BaseEstimator):
     def _scores(self, X: ArrayLike) -> NDArray[np.float64]:
         check_is_fitted(self)
         return self._fitted().predict(self._rows(X), n_threads(self.n_jobs))
-
-    def _rows(self, X: ArrayLike) -> NDArray[np.float64]:
-        return validate_data(self, X, reset=False, dtype=np.float64, order="C")

@@ -8,7 +8,7 @@ from . import _core
 
 FORMAT = 1
 
-_ENGINES = {"OnlineLSSVM": _core.OnlineLSSVM, "OnlineInverse": _core.OnlineInverse}
+_ENGINES = {"KernelLSTD": _core.KernelLSTD, "OnlineLSSVM": _core.OnlineLSSVM, "OnlineInverse": _core.OnlineInverse}
 
 
 def pack(core: Any) -> dict[str, Any]:

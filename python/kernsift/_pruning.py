@@ -10,20 +10,22 @@ from sklearn.utils import check_random_state
 
 from . import _core
 from ._lssvm import DenseProblem
+from ._selectors import Task, select
 
 
 def first_basis(
     kernel: _core.Kernel, X: NDArray[np.float64], max_start: int | None, random_state: Any
 ) -> NDArray[np.int64]:
-    """Return the rows a path starts from: all, or a random subset where there are more than ``max_start``.
+    """Return the rows a path starts from: all, or ``max_start`` that span most of them where there are more.
 
-    A selector that looks at the rows through the kernel can take this function's place.
+    Those are drawn by randomly pivoted Cholesky: a random row, more likely the further it is from the span so far.
     """
     n = len(X)
     if max_start is None or n <= max_start:
         return np.arange(n, dtype=np.int64)
-    chosen = check_random_state(random_state).choice(n, int(max_start), replace=False)
-    return np.sort(chosen).astype(np.int64)
+    seed = int(check_random_state(random_state).randint(2**31))
+    chosen = select("rpcholesky", Task(kernel, X, np.ones(n), int(max_start), seed))
+    return np.sort(chosen.indices)
 
 
 def _too_small(alpha: float, n: int) -> ValueError:

@@ -181,6 +181,26 @@ def _online(task: Task) -> Chosen:
     return _rows_of(task, rows.which[taken])
 
 
+def _orols(task: Task) -> Chosen:
+    """Forward selection by orthogonal least squares, the largest residual next."""
+    from ._orols import OROLSRegressor
+
+    rows, kernel = task.rows, task.kernel
+    model = OROLSRegressor(
+        kernel=kernel.name,
+        gamma=kernel.gamma,
+        degree=kernel.degree,
+        coef0=kernel.coef0,
+        alpha="gcv" if task.alpha is None else task.alpha,
+        stop=None,
+        max_basis=min(task.max_basis, len(rows.which)),
+        fit_intercept=task.fit_intercept,
+        random_state=task.seed % 2**32,
+    ).fit(task.X[rows.which], task.mean_targets(), sample_weight=rows.weight)
+    taken = model.basis_indices_ if model.n_basis_ else np.zeros(1, dtype=np.int64)  # the constant alone was enough
+    return _rows_of(task, rows.which[taken])
+
+
 def _pruned(task: Task) -> Chosen:
     from ._pruned import prune
 
@@ -196,6 +216,7 @@ SELECTORS: dict[str, Callable[[Task], Chosen]] = {
     "greedy": _greedy,
     "kmeans": _kmeans,
     "online": _online,
+    "orols": _orols,
     "pruned": _pruned,
     "random": _random,
     "rpcholesky": _rpcholesky,

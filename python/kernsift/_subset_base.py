@@ -41,7 +41,7 @@ class SubsetBase(BaseEstimator):
     _parameter_constraints: dict[str, list[Any]] = {
         **KERNEL_CONSTRAINTS,
         "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"gcv", "loo"})],
-        "basis": [StrOptions(set(SELECTORS) | {"orols"}), FeatureVectorSelector, "array-like"],
+        "basis": [StrOptions(set(SELECTORS)), FeatureVectorSelector, "array-like"],
         "max_basis": [Interval(Integral, 1, None, closed="left")],
         "oversample": [Interval(Real, 1, None, closed="left")],
         "cycles": [Interval(Integral, 1, None, closed="left")],

@@ -18,6 +18,7 @@ __all__ = [
     "RealNotInt",
     "StrOptions",
     "as_targets",
+    "check_array",
     "check_is_fitted",
     "check_rows",
     "check_weights",

@@ -1,0 +1,130 @@
+#include "bind/bind.hpp"
+#include "core/lstd.hpp"
+
+namespace kernsift {
+
+namespace {
+
+using Flags = py::array_t<bool, py::array::c_style>;
+constexpr Index kRowsBetweenSignals = 1024;
+
+struct Guarded {
+  KernelLSTD model;
+  mutable std::mutex mutex;
+
+  Guarded(const Kernel& kernel, const LSTDSettings& settings) : model(kernel, settings) {}
+
+  template <class Work>
+  auto locked(Work&& work) const {
+    py::gil_scoped_release unlocked;  // `work` touches C++ objects and numpy buffers held by the caller only
+    const std::lock_guard<std::mutex> lock(mutex);
+    return work();
+  }
+};
+
+const bool* flags(const Flags& a, Index size, const char* name) {
+  if (a.ndim() != 1 || a.shape(0) != size)
+    throw std::invalid_argument(std::string(name) + " must be one-dimensional of length " + std::to_string(size));
+  return a.data();
+}
+
+py::tuple learn(Guarded& self, const Array& S, const Array& r, const Array& S_next, const Flags& terminal,
+                const Flags& start) {
+  const Index d = self.model.dictionary().kernel().n_features();
+  const auto s = rows(S, d, "S"), s_next = rows(S_next, d, "S_next");
+  const auto reward = vector(r, s.rows(), "r");
+  if (s_next.rows() != s.rows()) throw std::invalid_argument("S_next must have one row per row of S");
+  const bool* const ends = flags(terminal, s.rows(), "terminal");
+  const bool* const starts = flags(start, s.rows(), "start");
+  py::array_t<std::uint8_t> outcome({s.rows(), Index(2)});
+  py::array_t<std::int64_t> victim({s.rows(), Index(2)});
+  py::array_t<bool> learned(s.rows());
+  const LSTDLog log{outcome.mutable_data(), victim.mutable_data(), learned.mutable_data()};
+  for (Index first = 0; first < s.rows(); first += kRowsBetweenSignals) {
+    const Index count = std::min(kRowsBetweenSignals, s.rows() - first);
+    self.locked([&] {
+      self.model.learn(s.middleRows(first, count), reward.segment(first, count), s_next.middleRows(first, count),
+                       ends + first, starts + first,
+                       {log.outcome + 2 * first, log.victim + 2 * first, log.learned + first});
+    });
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();  // Ctrl-C between two transitions
+  }
+  return py::make_tuple(outcome, victim, learned);
+}
+
+template <class Read>
+auto reading(Read read) {
+  return [read](const Guarded& self) { return self.locked([&] { return read(self.model); }); };
+}
+template <class Read>
+auto reading_vector(Read read) {
+  return [read](const Guarded& self) {
+    return vector_to_numpy(self.locked([&]() -> Vector { return read(self.model); }));
+  };
+}
+template <class Read>
+auto reading_matrix(Read read) {
+  return [read](const Guarded& self) { return to_numpy(self.locked([&]() -> Matrix { return read(self.model); })); };
+}
+
+}  // namespace
+
+void bind_lstd(py::module_& m) {
+  using Model = KernelLSTD;
+  py::class_<Guarded>(m, "KernelLSTD")
+      .def(py::init([](const Kernel& kernel, double alpha, double discount, double trace_decay, double novelty_tol,
+                       double usefulness_tol, const std::string& admission, Index max_basis, bool residual) {
+             const Admission rule{admission_rule(admission), novelty_tol, usefulness_tol};
+             return std::make_unique<Guarded>(
+                 kernel, LSTDSettings{alpha, discount, trace_decay, rule, max_basis, residual});
+           }),
+           py::arg("kernel"), py::arg("alpha"), py::arg("discount"), py::arg("trace_decay"), py::arg("novelty_tol"),
+           py::arg("usefulness_tol"), py::arg("admission"), py::arg("max_basis"), py::arg("residual"))
+      .def("__reduce__",
+           [](const Guarded& self) {
+             const LSTDSettings& s = self.model.settings();
+             const py::tuple arguments = py::make_tuple(
+                 self.model.dictionary().kernel(), s.alpha, s.discount, s.trace_decay, s.admission.novelty_tol,
+                 s.admission.usefulness_tol, rule_name(s.admission.rule), s.max_basis, s.residual);
+             return py::make_tuple(py::module_::import("kernsift._core").attr("rebuild"),
+                                   py::make_tuple(py::type::of<Guarded>(), arguments,
+                                                  to_dict(self.locked([&] { return self.model.save(); }))));
+           })
+      .def("restore",
+           [](Guarded& self, const py::dict& state) {
+             const Arrays arrays = from_dict(state);
+             self.locked([&] { self.model.load(arrays); });
+           },
+           py::arg("state"))
+      .def("state", [](const Guarded& self) { return to_dict(self.locked([&] { return self.model.save(); })); })
+      .def("learn", &learn, py::arg("S").noconvert(), py::arg("r").noconvert(), py::arg("S_next").noconvert(),
+           py::arg("terminal").noconvert(), py::arg("start").noconvert())
+      .def("predict",
+           [](const Guarded& self, const Array& S) {
+             const auto s = rows(S, self.model.dictionary().kernel().n_features(), "S");
+             Array out = array(s.rows());
+             Eigen::Map<RowMatrix> values(out.mutable_data(), s.rows(), 1);
+             self.locked([&] { self.model.predict(s, values); });
+             return out;
+           },
+           py::arg("S").noconvert())
+      .def_property_readonly("kernel", [](const Guarded& self) { return self.model.dictionary().kernel(); })
+      .def_property_readonly("basis", reading_matrix([](const Model& x) { return Matrix(x.dictionary().vectors()); }))
+      .def_property_readonly("indices",
+                             [](const Guarded& self) {
+                               const auto ids = self.locked([&] { return self.model.dictionary().ids(); });
+                               return py::array_t<std::int64_t>(static_cast<py::ssize_t>(ids.size()), ids.data());
+                             })
+      .def_property_readonly("coef", reading_vector([](const Model& x) { return x.coef(); }))
+      .def_property_readonly("trace", reading_vector([](const Model& x) { return x.trace(); }))
+      .def_property_readonly("inverse_P", reading_matrix([](const Model& x) { return x.inverse_P(); }))
+      .def_property_readonly("n_basis", reading([](const Model& x) { return x.dictionary().size(); }))
+      .def_property_readonly("rows_seen", reading([](const Model& x) { return x.transitions(); }))
+      .def_property_readonly("skipped", reading([](const Model& x) { return x.skipped(); }))
+      .def_property_readonly("counters", [](const Guarded& self) {
+        const Counters c = self.locked([&] { return self.model.counters(); });
+        return py::array_t<std::int64_t>(static_cast<py::ssize_t>(c.size()), c.data());
+      });
+}
+
+}  // namespace kernsift
