@@ -158,7 +158,9 @@ def _kmeans(task: Task) -> Chosen:
     """Centres of mini-batch k-means in the kernel's metric: not rows of the table."""
     from sklearn.cluster import MiniBatchKMeans  # heavy, and for this selector alone
 
-    rows, m = task.rows, min(task.max_basis, len(task.rows.which))
+    if task.max_basis >= len(task.rows.which):  # a centre for every row: the rows
+        return _random(task)
+    rows, m = task.rows, task.max_basis
     scale = np.sqrt(task.kernel.gamma) if task.kernel.name not in ("linear", "polynomial") else np.ones(task.X.shape[1])
     means = MiniBatchKMeans(m, n_init=1, batch_size=1024, random_state=task.seed % 2**32)
     means.fit((task.X[rows.which] - task.kernel.centre) * scale, sample_weight=rows.weight)
