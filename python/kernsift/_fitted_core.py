@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from ._persist import pack, unpack
-from ._validation import validate_data
+from ._validation import check_unchanged, validate_data
 
 
 class FittedCore(BaseEstimator):
@@ -18,16 +18,8 @@ class FittedCore(BaseEstimator):
 
     def _check_unchanged_params(self) -> None:
         """A stream keeps the parameters it began with: widths and ridge are in its state."""
-        for name, begun in self._begun_with.items():
-            now = getattr(self, name)
-            if name == "n_jobs":  # changes how, not what
-                continue
-            if now is not begun and not np.array_equal(now, begun):
-                again = "call fit" if hasattr(self, "fit") else "take a clone"
-                raise ValueError(
-                    f"{name} was {begun!r} when this stream began and is {now!r} now; {again} to start again, or "
-                    f"set_params({name}={begun!r}) to go on"
-                )
+        again = "call fit" if hasattr(self, "fit") else "take a clone"
+        check_unchanged(self, self._begun_with, "this stream began", again)
 
     # --- state ---
 

@@ -109,7 +109,8 @@ class OnlineBase(FittedCore):
 
     def _begin(self, X: NDArray[np.float64], weight: NDArray[np.float64], n_outputs: int) -> Any:
         core = self._start(X, weight, n_outputs)
-        self._begun_with = self.get_params(deep=False)
+        # n_jobs changes how, not what
+        self._begun_with = {name: value for name, value in self.get_params(deep=False).items() if name != "n_jobs"}
         return core
 
     def _refit(self, X: NDArray[np.float64], targets: NDArray[np.float64], weight: NDArray[np.float64]) -> None:

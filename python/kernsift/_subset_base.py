@@ -23,6 +23,7 @@ from ._validation import (
     StrOptions,
     check_is_fitted,
     check_rows,
+    check_unchanged,
     check_weights,
     is_empty_block,
     unchanged_on_error,
@@ -130,13 +131,7 @@ class SubsetBase(BaseEstimator):
 
     def _check_unchanged_params(self) -> None:
         """The sums keep the kernel and the basis they began with; alpha may change."""
-        for name, begun in self._begun_with.items():
-            now = getattr(self, name)
-            if now is not begun and not np.array_equal(now, begun):
-                raise ValueError(
-                    f"{name} was {begun!r} when the basis was chosen and is {now!r} now; call fit to start again, or "
-                    f"set_params({name}={begun!r}) to go on"
-                )
+        check_unchanged(self, self._begun_with, "the basis was chosen", "call fit")
 
     def _no_loo(self, what: str) -> None:
         if self.alpha == "loo":

@@ -21,6 +21,7 @@ __all__ = [
     "check_array",
     "check_is_fitted",
     "check_rows",
+    "check_unchanged",
     "check_weights",
     "checked_block",
     "fit_context",
@@ -88,6 +89,17 @@ def as_targets(y: NDArray[Any]) -> NDArray[np.float64]:
             f"y is {largest[row]:.3g} in row {row}: its square overflows; rescale y to below {_LARGEST_TARGET:g}"
         )
     return targets
+
+
+def check_unchanged(estimator: BaseEstimator, begun_with: dict[str, Any], when: str, again: str) -> None:
+    """Refuse to go on with parameters other than those a fitted state began with."""
+    for name, begun in begun_with.items():
+        now = getattr(estimator, name)
+        if now is not begun and not np.array_equal(now, begun):
+            raise ValueError(
+                f"{name} was {begun!r} when {when} and is {now!r} now; {again} to start again, or "
+                f"set_params({name}={begun!r}) to go on"
+            )
 
 
 def check_rows(kernel: Any, X: NDArray[np.float64]) -> None:
