@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +12,7 @@ from . import _core
 from ._fitted_core import FittedCore
 from ._kernel import KERNEL_CONSTRAINTS, make_kernel
 from ._threads import n_threads
-from ._validation import Interval, StrOptions, check_is_fitted, check_rows
+from ._validation import Interval, StrOptions, check_is_fitted, check_rows, validate_data
 
 ADMISSIONS = ("product", "two-part", "per-sample", "novelty")
 OUTCOMES = (
@@ -40,9 +40,12 @@ class OnlineBase(FittedCore):
         "admission": [StrOptions(set(ADMISSIONS))],
         "fit_intercept": ["boolean"],
         "engine": [StrOptions(set(_ENGINES))],
-        "swap_until": [Interval(Integral, 1, None, closed="left"), None],
-        "exact_rows": [Interval(Integral, 0, None, closed="left")],
+        "swap_until": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
+        "exact_rows": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
+        "oversample": [Interval(Integral, 1, None, closed="left")],
+        "hysteresis": [Interval(Real, 0, 1, closed="right")],
         "forgetting": [Interval(Real, 0, 1, closed="right")],
+        "window": [Interval(Integral, 2, None, closed="left"), None],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
@@ -61,9 +64,12 @@ class OnlineBase(FittedCore):
         admission: str = "product",
         fit_intercept: bool = True,
         engine: str = "orthonormal",
-        swap_until: int | None = None,
-        exact_rows: int = 0,
+        swap_until: int | str | None = None,
+        exact_rows: int | str = 0,
+        oversample: int = 1,
+        hysteresis: float = 1.0,
         forgetting: float = 1.0,
+        window: int | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -80,7 +86,10 @@ class OnlineBase(FittedCore):
         self.engine = engine
         self.swap_until = swap_until
         self.exact_rows = exact_rows
+        self.oversample = oversample
+        self.hysteresis = hysteresis
         self.forgetting = forgetting
+        self.window = window
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -88,8 +97,8 @@ class OnlineBase(FittedCore):
 
     on_full: str = "prune"  # what an admission means at the cap; a parameter of KRLS only
 
-    def _start(self, X: NDArray[np.float64], weight: NDArray[np.float64], n_outputs: int) -> Any:
-        """Make the core for a stream that begins with X."""
+    def _start(self, X: NDArray[np.float64], weight: NDArray[np.float64], n_outputs: int, whole: bool) -> Any:
+        """Make the core for a stream that begins with X, and ends with it where X is the `whole`."""
         self._check_beyond_the_papers()
         kernel = make_kernel(self.kernel, self.gamma, self.degree, self.coef0, X, weight, self.random_state)
         return _ENGINES[self.engine](
@@ -99,16 +108,38 @@ class OnlineBase(FittedCore):
             float(self.novelty_tol),
             float(self.usefulness_tol),
             self.admission,
-            0 if self.max_basis is None else int(self.max_basis),
+            self._cap(),
             bool(self.fit_intercept),
-            0 if self.swap_until is None else int(self.swap_until),
-            int(self.exact_rows),
+            self._swaps(len(X) if whole else None),
+            self._ring(),
             float(self.forgetting),
             self.on_full,
+            self.window is not None,
+            float(self.hysteresis),
         )
 
-    def _begin(self, X: NDArray[np.float64], weight: NDArray[np.float64], n_outputs: int) -> Any:
-        core = self._start(X, weight, n_outputs)
+    def _cap(self) -> int:
+        """Kernels at most while rows are learned; 0 for no limit."""
+        return 0 if self.max_basis is None else int(self.oversample) * int(self.max_basis)
+
+    def _swaps(self, n: int | None) -> int:
+        """Rows until a full dictionary is frozen, of a stream of n rows; 0 for never."""
+        if self.swap_until == "auto":
+            # the length of a stream is not known, nor whether its inputs drift: it never freezes
+            return 0 if n is None or not self._cap() or self.window else max(1, min(20 * self._cap(), n // 2))
+        return 0 if self.swap_until is None else int(self.swap_until)
+
+    def _ring(self) -> int:
+        """Recent rows on which a new kernel is exact."""
+        if self.window is not None:
+            return int(self.window)
+        return (500 if self._beyond_the_papers() else 0) if self.exact_rows == "auto" else int(self.exact_rows)
+
+    def _beyond_the_papers(self) -> bool:
+        return self.engine == "orthonormal"
+
+    def _begin(self, X: NDArray[np.float64], weight: NDArray[np.float64], n_outputs: int, whole: bool = False) -> Any:
+        core = self._start(X, weight, n_outputs, whole)
         # n_jobs changes how, not what
         self._begun_with = {name: value for name, value in self.get_params(deep=False).items() if name != "n_jobs"}
         return core
@@ -117,40 +148,83 @@ class OnlineBase(FittedCore):
         if self.engine == "inverse":
             raise ValueError("refit goes beyond the papers and engine='inverse' is their literal form")
         self._needs_ridge("refit")
+        if self.window is not None:
+            raise ValueError("refit learns all its rows and window keeps the last: fit again instead")
         if not (weight > 0).any():
             raise ValueError("sample_weight is zero for every row: give at least one row a positive weight")
         check_rows(self._fitted().kernel, X)
-        self._fitted().refit(X, targets, weight)
+        self._fitted().refit(X, targets, weight, n_threads(self.n_jobs))
+
+    def prune(self, n_basis: int | None = None) -> Self:
+        """Delete the kernels that lower the cost least, one by one, and stay exact for those that are left.
+
+        Parameters
+        ----------
+        n_basis : int, optional
+            Kernels to keep; ``max_basis`` by default, which with ``oversample`` is fewer than there are.
+        """
+        core = self._fitted()
+        self._needs_ridge("prune")
+        keep = self.max_basis if n_basis is None else n_basis
+        if not isinstance(keep, Integral) or keep < 1:
+            raise ValueError(f"n_basis must be a number of kernels, 1 or more (or set max_basis); got {keep!r}")
+        core.prune(int(keep))
+        return self
 
     def _check_beyond_the_papers(self) -> None:
-        beyond = {"swap_until": None, "exact_rows": 0, "forgetting": 1.0}
+        beyond: dict[str, tuple[Any, ...]] = {
+            "swap_until": (None, "auto"),
+            "exact_rows": (0, "auto"),
+            "forgetting": (1.0,),
+            "window": (None,),
+        }
         for name, plain in beyond.items():
             value = getattr(self, name)
-            if value != plain and self.engine == "inverse":
+            if value not in plain and not self._beyond_the_papers():
                 raise ValueError(
                     f"{name}={value!r} goes beyond the papers and engine='inverse' is their literal form: use "
                     "engine='orthonormal'"
                 )
-        if self.swap_until is not None and self.max_basis is None:
+        if self.swap_until not in (None, "auto") and self.max_basis is None:
             raise ValueError(f"swap_until={self.swap_until!r} freezes a full dictionary: it needs max_basis")
+        if self.oversample > 1 and self.max_basis is None:
+            raise ValueError(f"oversample={self.oversample!r} is a multiple of max_basis: set max_basis")
+        if self.window is not None:
+            self._check_window()
         if self.forgetting < 1 and not self.alpha > 0:
             raise ValueError(
                 "forgetting < 1 needs alpha > 0: what is forgotten returns to the prior, and there is none"
             )
+
+    def _check_window(self) -> None:
+        if self.forgetting < 1:
+            raise ValueError("window and forgetting are two ways to forget: use one of them")
+        if self.exact_rows not in (0, "auto"):
+            raise ValueError(
+                f"window={self.window!r} is exact on all its rows: leave exact_rows={self.exact_rows!r} out"
+            )
+        if self.swap_until not in (None, "auto"):
+            raise ValueError("swap_until freezes the dictionary and window is for streams that drift: use one of them")
+        if not self.alpha > 0:
+            raise ValueError("window needs alpha > 0: what is forgotten returns to the prior, and there is none")
 
     def _learn(
         self,
         X: NDArray[np.float64],
         targets: NDArray[np.float64],
         weight: NDArray[np.float64],
+        *,
         restart: bool,
+        whole: bool,
         exact_apriori: bool,
     ) -> NDArray[np.float64]:
         """Send checked rows to the core; answers the predictions made before each row was learned."""
-        core = self._begin(X, weight, targets.shape[1]) if restart else self._fitted()
+        core = self._begin(X, weight, targets.shape[1], whole) if restart else self._fitted()
         check_rows(core.kernel, X)
         self._core = core
-        apriori, _, _ = core.learn(X, targets, weight, exact_apriori)
+        apriori, _, _ = core.learn(X, targets, weight, exact_apriori, n_threads(self.n_jobs))
+        if whole and self.max_basis is not None and self.oversample > 1:
+            core.prune(int(self.max_basis))
         return apriori
 
     _flat: bool  # one output given as a vector: answers are vectors too
@@ -215,6 +289,11 @@ class OnlineBase(FittedCore):
         if self.alpha_ == 0:
             raise ValueError(f"{what} needs alpha > 0: without a ridge there is no prior; set alpha and fit again")
 
-    def _scores(self, X: ArrayLike) -> NDArray[np.float64]:
+    def _scores(self, X: ArrayLike) -> NDArray[Any]:
+        """f(x), in single precision for rows that come in it."""
         check_is_fitted(self)
-        return self._fitted().predict(self._rows(X), n_threads(self.n_jobs))
+        core = self._fitted()
+        rows = validate_data(self, X, reset=False, dtype=[np.float64, np.float32], order="C")
+        if rows.dtype == np.float32:
+            return core.kernel.expand_single(core.basis, core.coef, core.intercept, rows, n_threads(self.n_jobs))
+        return core.predict(rows, n_threads(self.n_jobs))
