@@ -157,8 +157,16 @@ def test_with_a_ridge_it_is_the_online_model(rng):
     """alpha > 0 and forgetting: the very same core, settings for settings."""
     X, y, gamma, nu = surface(rng)
     ours = KRLSRegressor(gamma=gamma, novelty_tol=nu, alpha=0.1, forgetting=0.99).fit(X, y)
-    theirs = OnlineLSSVMRegressor(gamma=gamma, novelty_tol=nu, alpha=0.1, forgetting=0.99, admission="novelty",
-                                  usefulness_tol=0.0, fit_intercept=False, max_basis=None).fit(X, y)  # fmt: skip
+    theirs = OnlineLSSVMRegressor(
+        gamma=gamma,
+        novelty_tol=nu,
+        alpha=0.1,
+        forgetting=0.99,
+        admission="novelty",
+        usefulness_tol=0.0,
+        fit_intercept=False,
+        max_basis=None,
+    ).partial_fit(X, y)
     np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
     mean, std = ours.predict(X[:5], return_std=True)
     assert (std > 0).all()

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from sklearn.linear_model import SGDRegressor
 
-from .common import SEED, Array, Timed, assert_close, kernsift, ratio, setup  # noqa: F401
+from .common import SEED, Array, Timed, assert_close, kernsift, ratio, setup, sizes  # noqa: F401
 
 NOISE = 0.05  # of the rows about their centres: far below the novelty threshold
 ROWS = 20_000
@@ -42,20 +42,21 @@ def fraction_of_dgemm(work: Callable[[], object], flops: float) -> float:
 class Quiet(Timed):
     """A dictionary of m kernels and rows that repeat their neighbourhoods."""
 
-    params = ([100, 300, 500], [5, 54])
+    params = (sizes(50, 100, 300, 500, 1000), [5, 54])
     param_names = ("m", "d")
 
     def setup(self, m: int, d: int) -> None:
         rng = np.random.default_rng(SEED)
-        centres = 3.0 * rng.standard_normal((m, d))
+        centres = 3.0 * max(1.0, m / 500) ** (1 / d) * rng.standard_normal((m, d))  # no denser than 500 are
         self.X = centres[rng.integers(m, size=ROWS)] + NOISE * rng.standard_normal((ROWS, d)) / np.sqrt(d)
         self.y = np.sin(self.X[:, 0])
         self.models = {}
         for engine in ("orthonormal", "inverse"):
             model = kernsift.OnlineLSSVMRegressor(
-                gamma=5.0 / d, alpha=1.0, novelty_tol=0.5, admission="novelty", fit_intercept=False, engine=engine
-            )
-            self.models[engine] = model.fit(centres, np.sin(centres[:, 0]))
+                gamma=5.0 / d, alpha=1.0, novelty_tol=0.5, admission="novelty", max_basis=None, fit_intercept=False,
+                engine=engine,
+            )  # fmt: skip
+            self.models[engine] = model.partial_fit(centres, np.sin(centres[:, 0]))
             assert model.n_basis_ == m
         few = slice(0, 200)
         for model in self.models.values():

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.kernel_ridge import KernelRidge
 
-from .common import SEED, Array, Timed, assert_close, kernsift, ratio, setup  # noqa: F401
+from .common import SEED, Array, Timed, assert_close, kernsift, ratio, setup, sizes  # noqa: F401
 from .recursion import Recursion
 
 FEATURES = 8
@@ -43,7 +43,7 @@ class Stream(Timed):
     from no kernel to `m`; at the cap: `m` kernels, every row novel, so each one swaps or bounces.
     """
 
-    params = (["orthonormal", "inverse"], ["stable", "growing", "at the cap"], [50, 100, 300])
+    params = (["orthonormal", "inverse"], ["stable", "growing", "at the cap"], sizes(50, 100, 300, 500))
     param_names = ("engine", "dictionary", "m")
 
     def setup(self, engine: str, dictionary: str, m: int) -> None:

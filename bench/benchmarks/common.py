@@ -6,6 +6,7 @@ work in other threads, BLAS is held to one.
 
 from __future__ import annotations
 
+import os
 import statistics
 import time
 from collections.abc import Callable
@@ -20,6 +21,11 @@ Array = NDArray[np.float64]
 threadpool_limits(1)
 
 SEED = 20261
+
+
+def sizes(*all_sizes: int) -> list[int]:
+    """Sizes to measure at; the first two where only a smoke run is wanted."""
+    return list(all_sizes[:2] if os.environ.get("KERNSIFT_BENCH_SMALL") else all_sizes)
 
 
 def _load() -> ModuleType | None:

@@ -1,7 +1,8 @@
 """The rival of `bench_online`: the papers' online LS-SVM written row by row in numpy.
 
 Kernel recursive least squares with the two explicit inverses, as one would write it from the paper: no bias,
-every novel row is a candidate, and at the cap the model grows, then loses the kernel with the smallest score.
+every novel row that is useful enough is a candidate, and at the cap the model grows, then loses the kernel with the
+smallest score.
 It shares nothing with the C++ core and serves as its reference too.
 """
 
@@ -15,8 +16,11 @@ from .common import Array
 class Recursion:
     """Minimises ``sum (y - K beta)^2 + alpha beta' K_mm beta`` row by row over a growing dictionary."""
 
-    def __init__(self, d: int, gamma: float, alpha: float, novelty_tol: float, max_basis: int) -> None:
+    def __init__(
+        self, d: int, gamma: float, alpha: float, novelty_tol: float, max_basis: int, usefulness_tol: float = 0.0
+    ) -> None:
         self.gamma, self.alpha, self.novelty_tol, self.max_basis = gamma, alpha, novelty_tol, max_basis
+        self.usefulness_tol, self.targets = usefulness_tol, (0, 0.0, 0.0)  # rows, mean, squares about it
         self.basis = np.empty((0, d))
         self.K_inv = np.empty((0, 0))
         self.P_inv = np.empty((0, 0))
@@ -38,7 +42,12 @@ class Recursion:
         Delta = 1.0 + k @ g
         rho = y - k @ self.beta
         P_inv = self.P_inv - np.outer(g, g) / Delta
-        if delta <= self.novelty_tol:
+        n, mean, squares = self.targets
+        moved = mean + (y - mean) / (n + 1)
+        self.targets = n + 1, moved, squares + (y - mean) * (y - moved)
+        usefulness = delta * rho**2 / (Delta * (delta + self.alpha * Delta))
+        useful = delta * usefulness > self.usefulness_tol * self.targets[2] / self.targets[0]
+        if delta <= self.novelty_tol or (self.usefulness_tol > 0 and not useful):
             self.P_inv = P_inv
             self.beta = self.beta + g * rho / Delta
             return

@@ -57,13 +57,14 @@ class OnlineLSSVMRegressor(RegressorMixin, StreamRegression):
     engine : {"orthonormal", "inverse"}, default="orthonormal"
         How the state is kept: in an orthonormal basis of the kernels' span, or as the papers' explicit inverses,
         a reference that loses up to eleven digits more.
-    swap_until : int, "auto" or None, default=None
+    swap_until : int, None or "auto", default="auto"
         Rows after which a full dictionary is frozen: no kernel leaves any more and every row is a cheap normal step.
-        "auto" is 20 × max_basis, and at most half of the rows, in ``fit``, and never in ``partial_fit``, which cannot
-        know whether the inputs will drift.  None swaps for ever, as the papers do.
-    exact_rows : int or "auto", default=0
+        None swaps for ever, as the papers do.  "auto" is 20 × max_basis, and at most half of the rows, in ``fit``;
+        ``partial_fit``, which cannot know whether the inputs will drift, never freezes.
+    exact_rows : int or "auto", default="auto"
         Recent rows on which a new kernel is exact and its usefulness is measured; 0 is the papers' current row.  A
-        few hundred ("auto": 500) remove most of the loss by rows that never saw the later kernels.
+        few hundred remove most of the loss by rows that never saw the later kernels.  "auto" is 500 in ``fit`` and 0
+        in ``partial_fit``, where every newcomer would cost several times as much for ever.
     oversample : int, default=1
         Keep so many times ``max_basis`` kernels while rows come in, and delete down to ``max_basis`` at the end of
         ``fit``, or when :meth:`prune` is called: a deletion loses less than an admission that comes late.
@@ -208,8 +209,8 @@ class OnlineLSSVMClassifier(ClassifierMixin, OnlineBase):
     admission : {"product", "two-part", "per-sample", "novelty"}, default="product"
     fit_intercept : bool, default=True
     engine : {"orthonormal", "inverse"}, default="orthonormal"
-    swap_until : int, "auto" or None, default=None
-    exact_rows : int or "auto", default=0
+    swap_until : int, None or "auto", default="auto"
+    exact_rows : int or "auto", default="auto"
     oversample : int, default=1
     hysteresis : float in (0, 1], default=1.0
     forgetting : float in (0, 1], default=1.0

@@ -64,8 +64,8 @@ class OnlineBase(FittedCore):
         admission: str = "product",
         fit_intercept: bool = True,
         engine: str = "orthonormal",
-        swap_until: int | str | None = None,
-        exact_rows: int | str = 0,
+        swap_until: int | str | None = "auto",
+        exact_rows: int | str = "auto",
         oversample: int = 1,
         hysteresis: float = 1.0,
         forgetting: float = 1.0,
@@ -111,7 +111,7 @@ class OnlineBase(FittedCore):
             self._cap(),
             bool(self.fit_intercept),
             self._swaps(len(X) if whole else None),
-            self._ring(),
+            self._ring(whole),
             float(self.forgetting),
             self.on_full,
             self.window is not None,
@@ -122,18 +122,23 @@ class OnlineBase(FittedCore):
         """Kernels at most while rows are learned; 0 for no limit."""
         return 0 if self.max_basis is None else int(self.oversample) * int(self.max_basis)
 
-    def _swaps(self, n: int | None) -> int:
-        """Rows until a full dictionary is frozen, of a stream of n rows; 0 for never."""
-        if self.swap_until == "auto":
-            # the length of a stream is not known, nor whether its inputs drift: it never freezes
-            return 0 if n is None or not self._cap() or self.window else max(1, min(20 * self._cap(), n // 2))
-        return 0 if self.swap_until is None else int(self.swap_until)
+    # What goes beyond the papers pays where the number of rows is known. Of a stream neither that nor whether its
+    # inputs will drift is: there the papers' recursion is the default, and the fastest.
 
-    def _ring(self) -> int:
+    def _swaps(self, n: int | None) -> int:
+        """Rows until a full dictionary is frozen, where the stream is known to end after n; 0 for never."""
+        if self.swap_until != "auto":
+            return 0 if self.swap_until is None else int(self.swap_until)
+        known = n is not None and self._cap() > 0 and self.window is None and self._beyond_the_papers()
+        return max(1, min(20 * self._cap(), n // 2)) if known and n is not None else 0
+
+    def _ring(self, whole: bool) -> int:
         """Recent rows on which a new kernel is exact."""
         if self.window is not None:
             return int(self.window)
-        return (500 if self._beyond_the_papers() else 0) if self.exact_rows == "auto" else int(self.exact_rows)
+        if self.exact_rows != "auto":
+            return int(self.exact_rows)
+        return 500 if whole and self._beyond_the_papers() else 0
 
     def _beyond_the_papers(self) -> bool:
         return self.engine == "orthonormal"
