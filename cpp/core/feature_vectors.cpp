@@ -7,6 +7,7 @@
 
 #include "core/panel_factor.hpp"
 #include "core/sampling.hpp"
+#include "core/stop.hpp"
 
 namespace kernsift {
 
@@ -52,8 +53,7 @@ class Selection {
   }
 
   FeatureVectors run() {
-    while (size_ < limit_ && !stopped_ && step()) {
-    }
+    while (size_ < limit_ && !stopped_ && step()) allow_stop();
     flush();
     return std::move(result_);
   }
@@ -279,6 +279,7 @@ FeatureVectors dense_selection(Patterns& patterns, const ConstVectorRef& weight,
 
   FeatureVectors result;
   while (static_cast<Index>(result.chosen.size()) < settings.max_basis) {
+    allow_stop();
     Index r = -1;
     double best = -1;
     for (Index i = 0; i < l; ++i) {
