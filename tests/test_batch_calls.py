@@ -29,7 +29,7 @@ def long_calls():
     few, few_y = X[:6000], y[:6000]
     kernel = _core.Kernel("rbf", np.full(30, 0.02), 3, 1.0, np.zeros(30))
     which, ones = np.arange(len(X)), np.ones(len(X))
-    regressor = kernsift.SubsetLSSVMRegressor
+    regressor, sparse = kernsift.SubsetLSSVMRegressor, kernsift.SparseLSSVMRegressor
     G = np.diag(np.arange(1.0, 2501.0))
     L = np.eye(2500)
     return {
@@ -45,9 +45,16 @@ def long_calls():
         "ald": lambda: _core.select_independent(kernel, X, which, 1e-8, 6000),
         "greedy": lambda: _core.select_greedy(kernel, X, which, 1e-8, 1000),
         "rpcholesky": lambda: _core.select_rpcholesky(kernel, X, which, ones, 1e-8, 1500, 16, 1),
-        "sls": lambda: kernsift.SparseLSSVMRegressor(gamma=0.02, method="sls", alpha=1.0).fit(few[:3500], few_y[:3500]),
-        "isls": lambda: kernsift.SparseLSSVMRegressor(gamma=0.02, method="isls", alpha=1.0).fit(few[:3500], few_y[:3500]),
+        "sls": lambda: sparse(gamma=0.02, method="sls", alpha=1.0).fit(few[:3500], few_y[:3500]),
+        "isls": lambda: sparse(gamma=0.02, method="isls", alpha=1.0).fit(few[:3500], few_y[:3500]),
     }  # fmt: skip
+
+
+def call_until_pressed(call, presser) -> None:
+    """The join is for a call that is over too soon: Ctrl-C then comes here, and the test says that it came late."""
+    call()
+    presser.join()
+    raise AssertionError("the call ended before Ctrl-C: make it longer")
 
 
 @pytest.mark.parametrize("name", sorted(long_calls()))
@@ -66,8 +73,7 @@ def test_ctrl_c_ends_a_batch_call(name):
     try:
         presser.start()
         with pytest.raises(KeyboardInterrupt):
-            call()
-            presser.join()
+            call_until_pressed(call, presser)
         answered = time.process_time()
         presser.join()
     finally:

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "core/feature_vectors.hpp"
+#include "core/pivoted_cholesky.hpp"
 #include "core/pivots.hpp"
 #include "core/pruning_path.hpp"
 #include "core/stop.hpp"
@@ -212,6 +213,21 @@ TEST(pivots_factor_the_kernel_matrix_of_what_they_chose) {
   const Pivots greedy = greedy_pivots(patterns, 1e-8, 60);
   const Vector pivots = greedy.L.diagonal();
   for (Index i = 1; i < pivots.size(); ++i) CHECK(pivots[i] <= pivots[i - 1] * (1 + 1e-12));
+}
+
+TEST(greedy_pivots_are_those_of_the_whole_matrix) {
+  const RowMatrix X = check::normal_rows(100, 5, 55);  // more than a block of either
+  const Kernel kernel = make(5);
+  Patterns patterns(kernel, X, all(100));
+  Matrix A = dense(kernel, X, X);
+  std::vector<Index> order;
+  const Index rank = pivoted_cholesky(A, 1e-3, order);
+  const Pivots greedy = greedy_pivots(patterns, 1e-3, 100);
+  order.resize(rank);
+  CHECK(rank > 64 && greedy.chosen == order);
+  const Matrix L = A.topLeftCorner(rank, rank).triangularView<Eigen::Lower>(),
+               ours = greedy.L.triangularView<Eigen::Lower>();
+  CHECK(off(L, ours) < 1e-12);
 }
 
 TEST(sums_over_rows_are_the_products_of_explicit_coordinates) {

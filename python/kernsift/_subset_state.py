@@ -270,7 +270,7 @@ class Centred:
         """
         lowest = max(ALPHA_RANGE[0], self.precision)
         steps = int(np.ceil(10 * np.log10(ALPHA_RANGE[1] / lowest)))
-        grid = self.largest * ALPHA_RANGE[1] * 10.0 ** (-0.1 * np.arange(steps + 1))
+        grid: Array = self.largest * ALPHA_RANGE[1] * np.power(10.0, -0.1 * np.arange(steps + 1)).astype(np.float64)
         scores = self._gcv_sums(grid)
         good = scores <= scores.min() * (1 + 1e-4)
         return float(grid[int(np.argmax(good))])
