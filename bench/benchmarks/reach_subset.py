@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.datasets import make_friedman1
 
 from .bench_subset import dgemm, nystroem_ridge
 from .common import Array, kernsift
-from .selection_rivals import efvs, literal_fvs, ols59, rbf
+from .selection_rivals import efvs, literal_fvs, ols59, ols59_gram_schmidt, rbf
 
 
 def clock(work: Callable[[], object], rounds: int = 3) -> float:
@@ -134,30 +135,52 @@ def pruned(data: Path) -> None:
     sets = {"forest 10k": forest(data, 10_000)}
     sets |= {name: regression(data, name) for name in ("friedman1", "abalone")}
     for name, (X, y, test, truth) in sets.items():
-        for m in (100, 300):
+        for m in (100, 300, 500) if name.startswith("forest") else (100, 300):
             _race(name, X, y, test, truth, m)
 
 
-def _race(name: str, X: Array, y: Array, test: Array, truth: Array, m: int) -> None:
+def _race(name: str, X: Array, y: Array, test: Array, truth: Array, m: int, seeds: int = 3) -> None:
+    """Seconds and error of every oversampling and every form of OLS-59: read the ratio where the errors meet."""
     gamma = 1 / 54 if name.startswith("forest") else 1 / (2 * X.shape[1])
-    times: list[tuple[float, float]] = []
-    errors: list[list[float]] = [[], []]
-    for seed in range(3):
-        ours = kernsift.SubsetLSSVMRegressor(gamma=gamma, max_basis=m, random_state=seed)
-        a = min(_cpu(lambda ours=ours: ours.fit(X, y))[0] for _ in range(2))
-        rng = np.random.default_rng(seed)
-        b, chosen = _cpu(lambda rng=rng: ols59(X, y, gamma, m, 1e-5 * len(X), rng))
-        rival = kernsift.SubsetLSSVMRegressor(gamma=gamma, basis=np.array(chosen)).fit(X, y)
-        times.append((a, b))
-        for model, kept in zip((ours, rival), errors, strict=True):
-            e = model.predict(test) - truth
-            kept.append(float(np.mean(np.abs(e) > 1) if name.startswith("forest") else np.sqrt(np.mean(e**2))))
-    a, b = np.min(times, axis=0)
-    print(
-        f"pruned {name} m={m}: {a:.3f} s, OLS-59 {b:.3f} s: 1/{b / a:.1f}; "
-        f"error {np.mean(errors[0]):.4f} and {np.mean(errors[1]):.4f}",
-        flush=True,
-    )
+    ridge = 1e-5 * len(X)
+
+    def error(model: Any) -> float:
+        e = model.predict(test) - truth
+        return float(np.mean(np.abs(e) > 1) if name.startswith("forest") else np.sqrt(np.mean(e**2)))
+
+    def ours(seed: int, oversample: float) -> Any:
+        return kernsift.SubsetLSSVMRegressor(
+            gamma=gamma, max_basis=m, random_state=seed, oversample=oversample, keep_path=False
+        ).fit(X, y)
+
+    def core(seed: int) -> NDArray[np.int64]:
+        rival = kernsift.OROLSRegressor(
+            gamma=gamma, selection="error-reduction", n_candidates=59, alpha=ridge, stop=None, max_basis=m,
+            random_state=seed,
+        )  # fmt: skip
+        return rival.fit(X, y).basis_indices_
+
+    rivals: dict[str, Callable[[int], Any]] = {
+        "normal equations, numpy": lambda seed: ols59(X, y, gamma, m, ridge, np.random.default_rng(seed)),
+        "Gram-Schmidt, numpy": lambda seed: ols59_gram_schmidt(X, y, gamma, m, ridge, np.random.default_rng(seed)),
+        "Gram-Schmidt, OROLSRegressor": core,
+    }
+    spent: dict[str, float] = {}
+    wrong: dict[str, float] = {}
+    for oversample in (2.0, 2.5, 3.0):
+        runs = [_cpu(lambda s=seed, o=oversample: ours(s, o)) for seed in range(seeds) for _ in range(2)]
+        spent[f"{oversample}m"] = min(t for t, _ in runs)
+        wrong[f"{oversample}m"] = float(np.mean([error(model) for _, model in runs]))
+    for rival, choose in rivals.items():
+        runs = [_cpu(lambda s=seed, c=choose: c(s)) for seed in range(seeds if rival.startswith("normal") else 1)]
+        spent[rival] = min(t for t, _ in runs)
+        fits = [kernsift.SubsetLSSVMRegressor(gamma=gamma, basis=np.array(chosen)).fit(X, y) for _, chosen in runs]
+        wrong[rival] = float(np.mean([error(model) for model in fits]))
+    for rival in rivals:
+        print(f"pruned {name} m={m}: OLS-59 ({rival}) {spent[rival]:.3f} s, error {wrong[rival]:.4f}")
+    for start in ("2.0m", "2.5m", "3.0m"):
+        parts = ", ".join(f"1/{spent[rival] / spent[start]:.1f}" for rival in rivals)
+        print(f"  from {start}: {spent[start]:.4f} s, error {wrong[start]:.4f}: {parts}", flush=True)
 
 
 def _cpu(work: Callable[[], Any]) -> tuple[float, Any]:

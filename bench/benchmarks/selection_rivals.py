@@ -48,6 +48,33 @@ def literal_fvs(K: Array, n: int) -> list[int]:
     return S
 
 
+def _candidates(N: int, S: list[int], rng: np.random.Generator) -> NDArray[np.int64]:
+    """59 random rows that are not chosen yet."""
+    C = rng.choice(N, 59 + len(S) + 1, replace=False)
+    return C[~np.isin(C, S)][:59]
+
+
+def ols59_gram_schmidt(X: Array, y: Array, gamma: float, n: int, ridge: float, rng: np.random.Generator) -> list[int]:
+    """OLS with 59 random candidates a step as the papers state it: candidates made orthogonal to the chosen columns."""
+    N = len(X)
+    Q = np.empty((N, n + 1), order="F")
+    Q[:, 0] = 1.0 / np.sqrt(N)
+    left_of_y = y - y.mean()
+    S: list[int] = []
+    for m in range(1, n + 1):
+        C = _candidates(N, S, rng)
+        P = rbf(X, X[C], gamma)
+        before = np.einsum("ij,ij->j", P, P)
+        P -= Q[:, :m] @ (Q[:, :m].T @ P)
+        left = np.einsum("ij,ij->j", P, P)
+        score = np.where(left > 1e-9 * before, (P.T @ left_of_y) ** 2 / (ridge + np.maximum(left, 1e-300)), -1.0)
+        b = int(np.argmax(score))
+        Q[:, m] = P[:, b] / np.sqrt(left[b])
+        left_of_y -= Q[:, m] * (Q[:, m] @ left_of_y)
+        S.append(int(C[b]))
+    return S
+
+
 def ols59(X: Array, y: Array, gamma: float, n: int, ridge: float, rng: np.random.Generator) -> list[int]:
     """OLS with 59 random candidates a step, in the normal-equation form: half the work of Gram-Schmidt."""
     N = len(X)
@@ -60,8 +87,7 @@ def ols59(X: Array, y: Array, gamma: float, n: int, ridge: float, rng: np.random
     S: list[int] = []
     norms = gamma * (X**2).sum(1)
     for m in range(1, n + 1):
-        C = rng.choice(N, 59 + m, replace=False)
-        C = C[~np.isin(C, S)][:59]
+        C = _candidates(N, S, rng)
         P = X @ (2 * gamma * X[C].T)
         P -= norms[:, None]
         P -= norms[C]

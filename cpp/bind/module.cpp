@@ -1,7 +1,14 @@
 #include "bind/bind.hpp"
+#include "core/stop.hpp"
+
+namespace py = pybind11;
 
 PYBIND11_MODULE(_core, m, pybind11::mod_gil_not_used()) {
   m.doc() = "The C++ core of kernsift. Import kernsift, not this: it chooses the build for your CPU.";
+  kernsift::stop_check = [] {
+    const py::gil_scoped_acquire locked;  // batch computations let go of it
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+  };
   kernsift::bind_config(m);
   kernsift::bind_kernel(m);
   kernsift::bind_lssvm(m);

@@ -5,23 +5,28 @@
 #include <numeric>
 #include <optional>
 
+#include "core/panel_factor.hpp"
 #include "core/sampling.hpp"
-#include "core/span.hpp"
+#include "core/stop.hpp"
 
 namespace kernsift {
 
 namespace {
 
-constexpr Index kPanelSteps = 32;  // vectors between two updates of all coordinates
-constexpr Index kStrip = 64;       // candidates judged by one product
+constexpr Index kStrip = 64;  // candidates judged by one product
 
 // Some patterns with their coordinates in the current span and their residuals.
 struct Sample {
   std::vector<Index> patterns;
   PreparedRows rows;
-  Matrix W;         // coordinates, one column a pattern
-  Vector residual;  // E_ii
+  std::vector<const double*> known;  // the coordinates that the cache has
+  Matrix W;                          // those that follow, one column a pattern
+  Vector residual;                   // E_ii
   Index size() const { return static_cast<Index>(patterns.size()); }
+  void reserve(Index rows_of_W, Index n) {
+    if (W.rows() < rows_of_W || W.cols() < n) W.conservativeResize(std::max(rows_of_W, W.rows()), std::max(n, W.cols()));
+    if (residual.size() < n) residual.conservativeResize(n);
+  }
 };
 
 class Selection {
@@ -32,21 +37,23 @@ class Selection {
         set_(settings),
         random_(settings.seed),
         total_(weight.sum()),
-        chosen_(patterns.kernel().n_features()),
-        panel_(patterns.kernel().n_features()) {
+        fresh_elements_(patterns.kernel().n_features()),
+        scale_(Vector::Zero(patterns.size())) {
     for (Index i = 0; i < patterns.size(); ++i)
-      if (patterns.self()[i] > 0) pool_.push_back(i);  // the zero vector is in every span
+      if (const double k = patterns.self()[i]; k > 0) {  // the zero vector is in every span
+        pool_.push_back(i);
+        scale_[i] = weight_[i] / k;
+      }
     for (const Index i : pool_) left_weight_ += weight_[i];
     error_ = left_weight_ / total_;
     limit_ = std::min<Index>(set_.max_basis, static_cast<Index>(pool_.size()));
     all_ = set_.n_candidates == 0 || set_.n_eval == 0;
     if (set_.form != SelectionForm::lazy) cache_.emplace(patterns, limit_);
-    span_.reserve(limit_);
+    capacity_ = round_up(cache_ ? std::min(limit_, PanelFactor::kSteps) : limit_, kPanel);
   }
 
   FeatureVectors run() {
-    while (span_.size() < limit_ && !stopped_ && step()) {
-    }
+    while (size_ < limit_ && !stopped_ && step()) allow_stop();
     flush();
     return std::move(result_);
   }
@@ -89,57 +96,66 @@ class Selection {
 
   // Moves the drawn patterns that pass into the sample and takes the others out of the pool. [EFVS eliminate]
   void keep(Index& front, Index count, Sample& sample) {
-    const Index m = span_.size(), have = sample.size();
-    if (sample.W.rows() < m || sample.W.cols() < have + count) {
-      sample.W.conservativeResize(std::max(m, sample.W.rows()), std::max(have + count, sample.W.cols()));
-      sample.residual.conservativeResize(sample.W.cols());
-    }
+    const Index have = sample.size();
     Index kept = 0;
     for (Index t = 0; t < count; ++t) {
+      drawn_weight_ += weight_[fresh_[t]];
+      drawn_error_ += scale_[fresh_[t]] * std::max(scratch_.residual[t], 0.0);
+      kept += !eliminated(fresh_[t], scratch_.residual[t]);
+    }
+    if (have == 0 && kept == count) {  // nearly always
+      std::swap(sample.W, scratch_.W);
+      std::swap(sample.known, scratch_.known);
+      std::swap(sample.residual, scratch_.residual);
+      sample.patterns = fresh_;
+      front += count;
+      return;
+    }
+    sample.reserve(capacity_, have + count);
+    sample.known.resize(have + count);
+    kept = 0;
+    for (Index t = 0; t < count; ++t) {
       const Index pattern = fresh_[t];
-      drawn_weight_ += weight_[pattern];
-      drawn_error_ += weight_[pattern] * std::max(scratch_.residual[t], 0.0) / patterns_.self()[pattern];
-      if (eliminated(pattern, scratch_.residual[t])) continue;
-      sample.W.col(have + kept).head(m) = scratch_.W.col(t).head(m);
+      if (eliminated(pattern, scratch_.residual[t])) {
+        left_weight_ -= weight_[pattern];
+        continue;
+      }
+      sample.W.col(have + kept).head(size_ - known()) = scratch_.W.col(t).head(size_ - known());
+      sample.known[have + kept] = scratch_.known[t];
       sample.residual[have + kept] = scratch_.residual[t];
       sample.patterns.push_back(pattern);
       pool_[front + kept++] = pattern;
     }
-    for (Index t = 0; t < count; ++t)
-      if (eliminated(fresh_[t], scratch_.residual[t])) left_weight_ -= weight_[fresh_[t]];
-    if (kept < count) pool_.erase(pool_.begin() + front + kept, pool_.begin() + front + count);
+    pool_.erase(pool_.begin() + front + kept, pool_.begin() + front + count);
     front += kept;
   }
 
+  Index known() const { return cache_ ? cache_->size() : 0; }
+
   // Coordinates of the patterns listed in the current span, and what it leaves of them.
   void coordinates(const std::vector<Index>& list, Sample& out) {
-    const Index m = span_.size(), n = static_cast<Index>(list.size()), known = cache_ ? cache_->size() : 0;
-    if (out.W.rows() < m || out.W.cols() < n) out.W.resize(std::max(limit_, m), n);
-    if (out.residual.size() < n) out.residual.resize(n);
-    if (cache_)
-      for (Index t = 0; t < n; ++t) out.W.col(t).head(known) = cache_->of(list[t]);
-    prepared_ = m > known;
+    const Index n = static_cast<Index>(list.size()), m = size_ - known();
+    out.reserve(capacity_, n);
+    out.known.resize(n);
+    for (Index t = 0; t < n; ++t) out.known[t] = cache_ ? cache_->data(list[t]) : out.W.col(t).data();
+    prepared_ = m > 0;
     if (prepared_) {
       patterns_.prepare(list.data(), n, out.rows);
-      const Panels& elements = cache_ ? panel_ : chosen_;
-      if (K_.rows() < elements.padded() || K_.cols() < n) K_.resize(round_up(limit_, kPanel) + kPanel, n);
-      patterns_.kernel().block(elements, out.rows, 0, n, K_);
-      auto W = out.W.block(known, 0, m - known, n);
-      W = K_.topLeftCorner(m - known, n);
-      const auto L = span_.block();
-      if (known > 0) W.noalias() -= L.block(known, 0, m - known, known) * out.W.topLeftCorner(known, n);
-      L.bottomRightCorner(m - known, m - known).triangularView<Eigen::Lower>().solveInPlace(W);
+      patterns_.kernel().block(fresh_elements_, out.rows, 0, n, out.W);
+      for (const PanelFactor& factor : factors_)
+        factor.coordinates(out.known.data(), out.W.block(factor.before() - known(), 0, factor.padded(), n));
     }
     for (Index t = 0; t < n; ++t)
       out.residual[t] = (cache_ ? cache_->residual()[list[t]] : patterns_.self()[list[t]]) -
-                        out.W.col(t).segment(known, m - known).squaredNorm();
+                        out.W.col(t).head(m).squaredNorm();
   }
 
   // r in R with the largest gain on T [MATH 5.1]; the first of equals.
   void choose(double drawn_from) {
-    const Index m = span_.size(), n_r = R_.size(), n_t = T_.size();
+    const Index m = size_ - known(), n_r = R_.size(), n_t = T_.size();
     Vector scale(n_t);
-    for (Index t = 0; t < n_t; ++t) scale[t] = weight_[T_.patterns[t]] / patterns_.self()[T_.patterns[t]];
+    columns_.resize(n_t);
+    for (Index t = 0; t < n_t; ++t) scale[t] = scale_[T_.patterns[t]], columns_[t] = T_.W.col(t).data();
     double best = -1;
     Index r = 0;
     for (Index first = 0; first < n_r; first += kStrip) {
@@ -148,12 +164,18 @@ class Selection {
         strip_.elements = elements_of(patterns_.kernel(), R_.rows);
       else
         strip_.prepare_for(patterns_, R_.patterns.data() + first, count);
-      Matrix& E = E_;
-      if (E.rows() < strip_.elements.padded() || E.cols() < n_t) E.resize(kStrip, n_t);
-      patterns_.kernel().block(strip_.elements, T_.rows, 0, n_t, E);
-      auto part = E.topLeftCorner(count, n_t);
-      if (m > 0) part.noalias() -= R_.W.block(0, first, m, count).transpose() * T_.W.topLeftCorner(m, n_t);
-      gains_.noalias() = part.cwiseAbs2() * scale;
+      if (E_.rows() < strip_.elements.padded() || E_.cols() < n_t) E_.resize(kStrip, n_t);
+      patterns_.kernel().block(strip_.elements, T_.rows, 0, n_t, E_);
+      // E = K - W_R'W_T
+      old_.reset(count, known());
+      new_.reset(count, m);
+      for (Index i = 0; i < count; ++i) {
+        for (Index k = 0; k < known(); ++k) old_(i, k) = -R_.known[first + i][k];
+        for (Index k = 0; k < m; ++k) new_(i, k) = -R_.W(k, first + i);
+      }
+      old_.add_product(count, T_.known.data(), E_.leftCols(n_t));
+      new_.add_product(count, columns_.data(), E_.leftCols(n_t));
+      gains_.noalias() = E_.topLeftCorner(count, n_t).cwiseAbs2() * scale;
       for (Index i = 0; i < count; ++i) {
         const double gain = gains_[i] / R_.residual[first + i];
         if (gain > best) best = gain, r = first + i;
@@ -163,17 +185,24 @@ class Selection {
   }
 
   void admit(Index r, double gain, double drawn_from) {
-    const Index pattern = R_.patterns[r];
-    const Vector w = R_.W.col(r).head(span_.size());
-    span_.append(w, std::sqrt(R_.residual[r]));  // [MATH 1.5]
+    const Index pattern = R_.patterns[r], m = size_ - known();
+    Vector w(size_);
+    w.head(known()) = Eigen::Map<const Vector>(R_.known[r], known());
+    w.tail(m) = R_.W.col(r).head(m);
+    if (m % PanelFactor::kSteps == 0) {
+      if (factors_.empty() || !cache_) factors_.emplace_back();
+      factors_.back().begin(size_);
+    }
+    factors_.back().append(w, std::sqrt(R_.residual[r]));  // [MATH 1.5]
     PreparedRows row;
     patterns_.prepare(&pattern, 1, row);
-    (cache_ ? panel_ : chosen_).append(row.coordinates(0), row.norm(0));
+    fresh_elements_.append(row.coordinates(0), row.norm(0));
+    ++size_;
     result_.chosen.push_back(pattern);
     pool_.erase(std::find(pool_.begin(), pool_.end(), pattern));
     left_weight_ -= weight_[pattern];
     if (cache_) {
-      if (panel_.size() == (all_ ? 1 : kPanelSteps) || span_.size() == limit_) flush();
+      if (fresh_elements_.size() == (all_ ? 1 : PanelFactor::kSteps) || size_ == limit_) flush();
       return;
     }
     // 1 - J over the patterns that may still be badly reconstructed, not over all of them [EFVS stop]
@@ -183,14 +212,10 @@ class Selection {
 
   // Brings the coordinates of all patterns up to date; from them the exact error after each vector of the panel.
   void flush() {
-    if (!cache_ || panel_.size() == 0) return;
-    const Index first = cache_->size(), count = panel_.size();
-    cache_->append(panel_, span_.block());
-    Vector gain = Vector::Zero(count);
-    for (Index i = 0; i < patterns_.size(); ++i)
-      if (const double k = patterns_.self()[i]; k > 0)
-        for (Index j = 0; j < count; ++j) gain[j] += weight_[i] / k * std::pow((*cache_)(first + j, i), 2);
-    panel_ = Panels(patterns_.kernel().n_features());
+    if (!cache_ || fresh_elements_.size() == 0) return;
+    const Index count = fresh_elements_.size();
+    const Vector gain = cache_->append(fresh_elements_, factors_, scale_);
+    fresh_elements_.clear();
     for (Index j = 0; j < count && !stopped_; ++j) {
       error_ -= gain[j] / total_;
       record(std::max(error_, 0.0));
@@ -217,15 +242,18 @@ class Selection {
   FeatureVectorSettings set_;
   SplitMix64 random_;
   double total_, left_weight_ = 0, error_ = 1, drawn_weight_ = 0, drawn_error_ = 0;
-  Index limit_ = 0;
+  Index limit_ = 0, capacity_ = 0, size_ = 0;
   bool all_ = false, stopped_ = false, prepared_ = false;
   std::vector<Index> pool_, fresh_;
-  Span span_;
-  Panels chosen_, panel_;
   std::optional<PatternCoordinates> cache_;
+  Panels fresh_elements_;             // the elements that the cache does not know
+  std::vector<PanelFactor> factors_;  // their rows of the factor of the span
+  Vector scale_;                      // v_i / k_ii
   Sample R_, T_, scratch_;
   Strip strip_;
-  Matrix K_, E_;
+  Matrix E_;
+  PanelMatrix old_, new_;
+  std::vector<const double*> columns_;
   Vector gains_;
   FeatureVectors result_;
 };
@@ -251,6 +279,7 @@ FeatureVectors dense_selection(Patterns& patterns, const ConstVectorRef& weight,
 
   FeatureVectors result;
   while (static_cast<Index>(result.chosen.size()) < settings.max_basis) {
+    allow_stop();
     Index r = -1;
     double best = -1;
     for (Index i = 0; i < l; ++i) {

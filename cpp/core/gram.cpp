@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/stop.hpp"
+
 namespace kernsift {
 
 namespace {
@@ -25,6 +27,7 @@ void gram_lower(const Kernel& kernel, const PreparedRows& rows, Matrix& storage)
   const Index n = rows.size();
   storage.resize(round_up(n, kPanel), n);
   for (Index first = 0; first < n; first += kTile) {  // these elements against the rows up to the diagonal block
+    allow_stop();
     const Index count = std::min(kTile, n - first);
     const Panels elements = panels_of(rows, first, count, kernel.n_features());
     kernel.block(elements, rows, 0, first + count, storage.block(first, 0, elements.padded(), first + count));

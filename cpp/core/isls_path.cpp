@@ -4,6 +4,7 @@
 
 #include "core/span.hpp"
 #include "core/sparse_lssvm.hpp"
+#include "core/stop.hpp"
 
 namespace kernsift {
 
@@ -44,6 +45,7 @@ class Reduction {
     path_.loo[0] =
         (weights_.array() * errors_.array().square().rowwise().sum() / slack_.array().square()).sum();
     while (span_.size() > 1) {
+      allow_stop();
       const Index count = pruning_step(options_, span_.size());
       const std::vector<Index> victims = least_useful(scores(), ages_, count);
       for (const Index i : victims) remove(i);

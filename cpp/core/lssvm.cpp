@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "core/gram.hpp"
+#include "core/stop.hpp"
 
 namespace kernsift {
 
@@ -57,6 +58,7 @@ Vector dense_slack(const ConstMatrixRef& factor, const ConstVectorRef& v, double
   constexpr Index kBlock = 64;
   Matrix columns;
   for (Index first = 0; first < n; first += kBlock) {
+    allow_stop();
     const Index count = std::min(kBlock, n - first), rest = n - first;
     columns.setZero(rest, count);
     columns.topRows(count).setIdentity();
@@ -87,6 +89,7 @@ void dense_variance(const Kernel& kernel, const Rows& vectors, const ConstMatrix
   constexpr Index kTile = 64;
   Matrix padded, K(n, kTile);
   for (Index first = 0; first < X.rows(); first += kTile) {
+    allow_stop();
     const Index count = std::min(kTile, X.rows() - first);
     auto k = K.leftCols(count);
     kernel_columns(kernel, panels, rows, first, count, padded, k);

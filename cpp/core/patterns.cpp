@@ -44,26 +44,57 @@ void Patterns::prepare_gathered(Index n, PreparedRows& out) { kernel_.prepare(ga
 PatternCoordinates::PatternCoordinates(Patterns& patterns, Index capacity)
     : patterns_(patterns),
       tiles_((patterns.size() + kTile - 1) / kTile),
-      W_(capacity, patterns.size()),
+      W_(capacity + kPanel - 1, patterns.size()),  // the last panel is padded
       residual_(patterns.self()) {
   for (Index first = 0; first < patterns.size(); first += kTile)
     patterns.prepare(first, std::min(kTile, patterns.size() - first), tiles_[first / kTile]);
 }
 
 void PatternCoordinates::append(const Panels& elements, const ConstMatrixRef& L) {
-  const Index n = size_, b = elements.size(), l = patterns_.size();
-  const auto below = L.block(n, 0, b, n);
-  Matrix K(elements.padded(), kTile);
-  for (Index first = 0; first < l; first += kTile) {
-    const Index count = std::min(kTile, l - first);
-    patterns_.kernel().block(elements, tiles_[first / kTile], 0, count, K);
-    auto W = W_.block(n, first, b, count);
-    W = K.topLeftCorner(b, count);
-    if (n > 0) W.noalias() -= below * W_.block(0, first, n, count);
-    L.block(n, n, b, b).triangularView<Eigen::Lower>().solveInPlace(W);  // [MATH 1.2]
-    residual_.segment(first, count) -= W.colwise().squaredNorm().transpose();
+  const Index b = elements.size();
+  if (b > 1) {
+    std::vector<PanelFactor> factors;
+    for (Index i = 0; i < b; ++i) {
+      if (i % PanelFactor::kSteps == 0) factors.emplace_back().begin(size_ + i);
+      factors.back().append(L.row(size_ + i).head(size_ + i).transpose(), L(size_ + i, size_ + i));
+    }
+    append(elements, factors, Vector::Zero(patterns_.size()));
+    return;
   }
-  size_ += b;
+  // One element reads all coordinates for a single product each: memory is what takes the time, not arithmetic.
+  const Vector below = L.row(size_).head(size_).transpose();
+  Matrix K(elements.padded(), kTile);
+  for (Index first = 0; first < patterns_.size(); first += kTile) {
+    const Index count = std::min(kTile, patterns_.size() - first);
+    patterns_.kernel().block(elements, tiles_[first / kTile], 0, count, K);
+    Vector w = K.row(0).head(count).transpose();
+    w.noalias() -= W_.block(0, first, size_, count).transpose() * below;
+    w /= L(size_, size_);  // [MATH 1.2]
+    W_.row(size_).segment(first, count) = w.transpose();
+    residual_.segment(first, count) -= w.cwiseAbs2();
+  }
+  ++size_;
+}
+
+Vector PatternCoordinates::append(const Panels& elements, const std::vector<PanelFactor>& factors,
+                                  const ConstVectorRef& scale) {
+  const double* known[kTile];
+  Vector squares = Vector::Zero(elements.size());
+  for (Index first = 0; first < patterns_.size(); first += kTile) {
+    const Index count = std::min(kTile, patterns_.size() - first);
+    for (Index i = 0; i < count; ++i) known[i] = data(first + i);
+    auto fresh = W_.block(size_, first, elements.padded(), count);
+    patterns_.kernel().block(elements, tiles_[first / kTile], 0, count, fresh);
+    for (const PanelFactor& factor : factors)
+      factor.coordinates(known, W_.block(factor.before(), first, factor.padded(), count));
+    for (Index i = 0; i < count; ++i) {
+      const auto w = fresh.col(i).head(elements.size()).array();
+      residual_[first + i] -= w.square().sum();
+      squares.array() += scale[first + i] * w.square();
+    }
+  }
+  size_ += elements.size();
+  return squares;
 }
 
 }  // namespace kernsift

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/kernels.hpp"
+#include "core/panel_factor.hpp"
 
 namespace kernsift {
 
@@ -43,13 +44,14 @@ class PatternCoordinates {
 
   Index size() const { return size_; }
   auto of(Index i) const { return W_.col(i).head(size_); }
+  const double* data(Index i) const { return W_.col(i).data(); }
   // E_ii = k_ii - |w_i|^2
   const Vector& residual() const { return residual_; }
 
   // New elements, the rows size() ... of the factor L: their coordinates of every pattern, by one product.
   void append(const Panels& elements, const ConstMatrixRef& L);
-  // The coordinate of pattern i at element j, for the elements of the last append too.
-  double operator()(Index j, Index i) const { return W_(j, i); }
+  // The same with those rows arranged already. Answers sum_i scale_i w_ij^2 for each of them.
+  Vector append(const Panels& elements, const std::vector<PanelFactor>& factors, const ConstVectorRef& scale);
 
  private:
   Patterns& patterns_;

@@ -5,6 +5,7 @@
 
 #include "core/sampling.hpp"
 #include "core/span.hpp"
+#include "core/stop.hpp"
 
 namespace kernsift {
 
@@ -28,6 +29,7 @@ Pivots independent(Patterns& patterns, double tol, Index max_basis) {
   PreparedRows rows;
   Matrix K, W, E;
   for (Index first = 0; first < l && span.size() < max_basis; first += kBlock) {
+    allow_stop();
     const Index count = std::min(kBlock, l - first), m = span.size();
     patterns.prepare(first, count, rows);
     K.resize(elements.padded(), count);
@@ -72,6 +74,7 @@ Pivots greedy_pivots(Patterns& patterns, double tol, Index max_basis) {
   PreparedRows row;
   std::vector<char> taken(patterns.size(), 0);
   while (span.size() < limit) {
+    allow_stop();
     Index r = -1;
     for (Index i = 0; i < patterns.size(); ++i)
       if (!taken[i] && (r < 0 || W.residual()[i] > W.residual()[r])) r = i;
@@ -99,6 +102,7 @@ Pivots random_pivots(Patterns& patterns, const ConstVectorRef& weight, double to
   Vector sums(l), first_delta(block);
   Matrix E;
   while (span.size() < limit) {
+    allow_stop();
     double sum = 0;
     for (Index i = 0; i < l; ++i) {
       const double e = W.residual()[i];

@@ -17,7 +17,10 @@ struct Pivots {
 // tol k(x, x) is taken, until max_basis (Engel's approximate linear dependence [Engel ald]). Memory independent of l.
 Pivots independent(Patterns& patterns, double tol, Index max_basis);
 
-// Pivoted Cholesky: the pattern furthest from the span is next; the first of equals.
+// Pivoted Cholesky: the pattern furthest from the span is next; the first of equals. The pivots of pivoted_cholesky.hpp,
+// without the matrix: it makes the kernels of its pivots only, memory and time O(l n) and O(l n^2) for n of l patterns.
+// The other has the whole matrix and needs all of it: in place, with the matrix products of a right-looking update,
+// which a recursion that waits for columns cannot have. So they are two.
 Pivots greedy_pivots(Patterns& patterns, double tol, Index max_basis);
 
 // Randomly pivoted Cholesky (Chen, Epperly, Tropp & Webber 2022): a pattern is next with probability proportional to

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "core/gram.hpp"
+#include "core/stop.hpp"
 #include "core/symmetric_inverse.hpp"
 
 namespace kernsift {
@@ -70,6 +71,7 @@ bool sls_path(const Kernel& kernel, const Rows& X, const Rows& Y, const ConstVec
 
   record();
   while (N.size() > 1) {
+    allow_stop();
     const Index n = N.size();
     Vector scores = a.rowwise().squaredNorm();
     for (Index j = 0; j < n; ++j)  // by the fall of the optimum mu a_i^2 / N_ii, or by the coefficient

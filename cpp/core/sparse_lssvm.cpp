@@ -9,6 +9,7 @@
 
 #include "core/gram.hpp"
 #include "core/pivoted_cholesky.hpp"
+#include "core/stop.hpp"
 
 namespace kernsift {
 
@@ -35,6 +36,7 @@ struct Centre {
 Matrix cross_product(const Matrix& Z, const Centre& centre, const ConstVectorRef& v) {
   Matrix M = Matrix::Zero(Z.cols(), Z.cols()), tile;
   for (Index first = 0; first < Z.rows(); first += kTile) {
+    allow_stop();
     const Index count = std::min(kTile, Z.rows() - first);
     tile = Z.middleRows(first, count).rowwise() - centre.z.transpose();
     tile.array().colwise() *= v.segment(first, count).array().sqrt();
@@ -121,6 +123,7 @@ SparseBasis::SparseBasis(const Kernel& kernel, const Rows& X, std::vector<Index>
   PreparedRows tile;
   Matrix padded, K(rank, kTile);
   for (Index first = 0; first < static_cast<Index>(others.size()); first += kTile) {
+    allow_stop();
     const Index count = std::min(kTile, static_cast<Index>(others.size()) - first);
     const std::vector<Index> here(others.begin() + first, others.begin() + first + count);
     kernel.prepare(gather(X, here), tile);
@@ -170,6 +173,7 @@ bool solve_sparse(const SparseBasis& basis, const Rows& Y, const ConstVectorRef&
   out.slack.resize(rows);
   Matrix tile;
   for (Index first = 0; first < rows; first += kTile) {  // a whole number of panels, the last tile excepted
+    allow_stop();
     const Index count = std::min(kTile, rows - first);
     tile = (Z.middleRows(first, count).rowwise() - centre.z.transpose()).transpose();
     G.solveInPlace(tile);
@@ -199,6 +203,7 @@ Vector sparse_loo_grid(const SparseBasis& basis, const Rows& Y, const ConstVecto
   Vector sums = Vector::Zero(grid), least = Vector::Ones(grid);
   Matrix tile;
   for (Index first = 0; first < Z.rows(); first += kTile) {
+    allow_stop();
     const Index count = std::min(kTile, Z.rows() - first);
     tile = (Z.middleRows(first, count).rowwise() - centre.z.transpose()) * Q;
     const auto weights = v.segment(first, count).array();
@@ -228,6 +233,7 @@ void sparse_variance(const Kernel& kernel, const Rows& vectors, const ConstMatri
   const Panels panels = panels_of(elements, 0, n, kernel.n_features());
   Matrix padded, K(n, kTile), W;
   for (Index first = 0; first < X.rows(); first += kTile) {
+    allow_stop();
     const Index count = std::min(kTile, X.rows() - first);
     auto k = K.leftCols(count);
     kernel_columns(kernel, panels, rows, first, count, padded, k);

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/stop.hpp"
+
 namespace kernsift {
 
 namespace {
@@ -13,17 +15,21 @@ namespace {
 constexpr Index kTile = 256;
 constexpr Index kInverseBlock = 64;
 
-// Columns of L^-1 below its diagonal, a few at a time: calls take(first column, rows first.. of those columns).
-template <class Take>
-void inverse_columns(const ConstMatrixRef& L, Take&& take) {
-  const Index m = L.rows();
-  Matrix X;
-  for (Index first = 0; first < m; first += kInverseBlock) {
-    const Index count = std::min(kInverseBlock, m - first), below = m - first;
-    X = Matrix::Identity(below, count);
-    L.bottomRightCorner(below, below).triangularView<Eigen::Lower>().solveInPlace(X);
-    take(first, X);
+// L <- L^-1, in place, by halves: all but small triangles are matrix products.
+void invert_lower(MatrixRef L) {
+  const Index n = L.rows(), h = round_up(n / 2, kPanel), rest = n - h;
+  if (n <= kInverseBlock) {
+    Matrix X = Matrix::Identity(n, n);
+    L.triangularView<Eigen::Lower>().solveInPlace(X);
+    L.triangularView<Eigen::Lower>() = X;
+    return;
   }
+  invert_lower(L.topLeftCorner(h, h));
+  invert_lower(L.bottomRightCorner(rest, rest));
+  auto below = L.bottomLeftCorner(rest, h);
+  const Matrix half = L.bottomRightCorner(rest, rest).triangularView<Eigen::Lower>() * below;
+  below.noalias() = half * L.topLeftCorner(h, h).triangularView<Eigen::Lower>();
+  below *= -1.0;
 }
 
 void mirror(Matrix& M) { M.triangularView<Eigen::StrictlyUpper>() = M.transpose(); }
@@ -37,6 +43,7 @@ void accumulate(const Kernel& kernel, const Panels& elements, const ConstMatrixR
   PreparedRows rows;
   products.setZero();
   for (Index first = 0; first < X.rows(); first += kTile) {
+    allow_stop();
     const Index count = std::min(kTile, X.rows() - first);
     const auto v = weight.segment(first, count);
     kernel.prepare(X.middleRows(first, count), rows);
@@ -121,6 +128,7 @@ void diagonal_tiles(const LeaveOneOut& loo, const Kernel& kernel, const Panels& 
   Matrix K(elements.padded(), kTile), U(loo.T.rows(), kTile);
   PreparedRows rows;
   for (Index first = 0; first < X.rows(); first += kTile) {
+    allow_stop();
     const Index count = std::min(kTile, X.rows() - first);
     kernel.prepare(X.middleRows(first, count), rows);
     kernel.block(elements, rows, 0, count, K);
@@ -185,6 +193,7 @@ void basis_coordinates(const Kernel& kernel, const Panels& elements, const Const
   Matrix K(elements.padded(), kTile);
   PreparedRows rows;
   for (Index first = 0; first < X.rows(); first += kTile) {
+    allow_stop();
     const Index count = std::min(kTile, X.rows() - first);
     kernel.prepare(X.middleRows(first, count), rows);
     kernel.block(elements, rows, 0, count, K);
@@ -201,6 +210,7 @@ std::vector<Index> deletion_order(MatrixRef G, MatrixRef K, Matrix z, double alp
   Matrix P;
   Vector scores(n), inverse_diagonal(n);
   while (n > target) {
+    allow_stop();
     // P in units of its diagonal; a little more ridge where the elements are too alike for the factorisation.
     Matrix beta = z.topRows(n);
     Vector unit(n);
@@ -215,9 +225,8 @@ std::vector<Index> deletion_order(MatrixRef G, MatrixRef K, Matrix z, double alp
     beta = unit.asDiagonal() * beta;
     P.triangularView<Eigen::Lower>().solveInPlace(beta);
     P.triangularView<Eigen::Lower>().transpose().solveInPlace(beta);
-    inverse_columns(P, [&](Index first, const Matrix& X) {
-      inverse_diagonal.segment(first, X.cols()) = X.colwise().squaredNorm().transpose();
-    });
+    invert_lower(P);
+    for (Index i = 0; i < n; ++i) inverse_diagonal[i] = P.col(i).tail(n - i).squaredNorm();
     for (Index i = 0; i < n; ++i) scores[i] = beta.row(i).squaredNorm() / inverse_diagonal[i];  // [BEYOND B4]
 
     const Index go = std::min(n - target, std::max<Index>(1, static_cast<Index>(std::ceil(fraction * n))));

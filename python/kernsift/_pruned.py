@@ -110,7 +110,10 @@ def _one_pass(task: Task, basis: Basis, m: int) -> Path:
     if n == 1:
         return path
     if alpha is None:  # by GCV on the first m elements of the start, which are random ones
-        alpha = Centred(path.at(m), task.fit_intercept).best_gcv()
+        first = Basis(
+            basis.kernel_arguments, basis.vectors[:m], basis.indices[:m], np.ascontiguousarray(basis.L[:m, :m])
+        )
+        alpha = Centred(path.at(m, first), task.fit_intercept).best_gcv()
     G, z = state.M, state.z
     if task.fit_intercept:
         G, z = G - np.outer(state.s, state.s / total), z - np.outer(state.s, state.y / total)
