@@ -183,6 +183,14 @@ def test_labels(labels, shown, tmp_path):
     assert done.stdout.decode().splitlines() == shown
 
 
+@compiled
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_no_kernel_is_a_constant(dtype, tmp_path):
+    estimator = kernsift.OROLSRegressor(gamma=1.0, max_basis=5).fit(X, np.full(len(X), 2.5))
+    assert estimator.n_basis_ == 0
+    assert (build(tmp_path, to_c(estimator, dtype=dtype), PLAIN.replace("ANSWER", ""), dtype)(NEW) == 2.5).all()
+
+
 def test_the_error_stated_is_that_of_the_rows_given():
     estimator = fitted("online", "rbf")
     rows = NEW.astype(np.float32)
@@ -329,9 +337,13 @@ def test_refusals_say_which_and_what_to_do(tmp_path):
     forgetful = kernsift.OnlineLSSVMRegressor(gamma=1.0, forgetting=0.99, max_basis=9).fit(X, Y)
     with pytest.raises(ValueError, match=r"forgetting=0\.99"):
         to_c(forgetful, path, learn=True)
-    huge = kernsift.OnlineLSSVMRegressor(gamma=1.0, max_basis=9).fit(X, 1e60 * Y)
-    with pytest.raises(ValueError, match=r"dtype='float32' holds numbers up to 3.*dtype='float64'"):
-        to_c(huge, path)
+    for huge in (
+        kernsift.OnlineLSSVMRegressor(gamma=1.0, max_basis=9).fit(X, 1e60 * Y),
+        kernsift.OnlineLSSVMRegressor(gamma=1e-120, max_basis=9).fit(1e60 * X, Y),
+    ):
+        with pytest.raises(ValueError, match=r"dtype='float32' holds numbers up to 3.*dtype='float64'"):
+            to_c(huge, path)
+        assert stated_error(to_c(huge, dtype="float64")) < 1e-12
     with pytest.raises(ValueError, match="X has 2 features"):
         to_c(estimator, path, X=NEW[:, :2])
     assert list(tmp_path.iterdir()) == []

@@ -209,6 +209,13 @@ def test_refusals_say_which_and_what_to_do(tmp_path):
         to_onnx(estimator, path, dtype="float16")
     with pytest.raises(ValueError, match="compute='half'"):
         to_onnx(estimator, path, compute="half")
+    for huge in (
+        kernsift.OnlineLSSVMRegressor(gamma=1.0, max_basis=9).fit(X, 1e60 * Y),
+        kernsift.OnlineLSSVMRegressor(gamma=1e-120, max_basis=9).fit(1e60 * X, Y),
+    ):
+        with pytest.raises(ValueError, match=r"dtype='float32' does not hold.*dtype='float64'"):
+            to_onnx(huge, path)
+        assert float(to_onnx(huge, dtype="float64").metadata_props[0].value) < 1e-12
     with pytest.raises(TypeError, match=r"estimator of kernsift.*StandardScaler"):
         to_onnx(StandardScaler().fit(X), path)
     with pytest.raises(Exception, match="not fitted"):

@@ -92,13 +92,14 @@ def to_c(
     if rows.shape[1] != model.n_features:
         raise ValueError(f"X has {rows.shape[1]} features but the model was fitted with {model.n_features}")
     learner = _learner(estimator, model) if learn else None
-    arithmetic = Arithmetic(model, dtype)
-    _check_range(arithmetic, learner, dtype)
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is named by the check
+        arithmetic = Arithmetic(model, dtype)
+        given = rows.astype(dtype)
+    _check_range(arithmetic, learner, given, dtype)
     flash, ram = _sizes(model, learner, dtype)
     _check_room(model, "constants", flash, max_bytes, "max_bytes", dtype)
     _check_room(model, "memory while running", ram, max_ram, "max_ram", dtype)
 
-    given = rows.astype(dtype)
     if learner is None:
         error = model.error_of(arithmetic.scores(given), given.astype(np.float64))
     else:
@@ -150,14 +151,13 @@ def _learner(estimator: Any, model: Model) -> Learner:
     return Learner.of(estimator)
 
 
-def _check_range(arithmetic: Arithmetic, learner: Learner | None, dtype: str) -> None:
+def _check_range(arithmetic: Arithmetic, learner: Learner | None, rows: NDArray[Any], dtype: str) -> None:
     """Refuse numbers that the target's type does not hold."""
     most = float(np.finfo(dtype).max)
-    numbers = arithmetic.constants + ([] if learner is None else learner.constants)
-    largest = max((float(np.abs(c).max()) for c in numbers if c.size), default=0.0)
-    if not largest <= most:
+    numbers = [rows, *arithmetic.constants, *([] if learner is None else learner.constants)]
+    if not all((np.abs(c) <= most).all() for c in numbers):
         raise ValueError(
-            f"dtype={dtype!r} holds numbers up to {most:.3g} and the model has {largest:.3g}; use dtype='float64', or "
+            f"dtype={dtype!r} holds numbers up to {most:.3g} and the model has larger ones; use dtype='float64', or "
             "scale X and y before fitting"
         )
 

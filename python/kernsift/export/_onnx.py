@@ -190,20 +190,21 @@ def _measured(model: Model, proto: Any, dtype: str, rows: Array) -> float:
     """Error of a graph on `rows`, run by onnx's own evaluator."""
     from onnx.reference import ReferenceEvaluator
 
-    x = rows.astype(dtype)
     name = "scores" if model.kind == "classifier" else "variable"
     # a graph that overflows has an infinite error, which is an answer and no reason to warn
     with np.errstate(all="ignore"):
+        x = rows.astype(dtype)
         (found,) = ReferenceEvaluator(proto).run([name], {"X": x})
-    error = model.error_of(np.asarray(found, dtype=np.float64), x.astype(np.float64))
-    return error if np.isfinite(error) else float("inf")
+        if not (np.isfinite(x).all() and np.isfinite(found).all()):
+            return float("inf")
+        return model.error_of(np.asarray(found, dtype=np.float64), x.astype(np.float64))
 
 
 def choose_compute(model: Model, dtype: str, compute: str, rows: Array) -> str:
     """In what a graph of `dtype` computes: float64 where float32 would not keep its promise."""
     if compute != "auto" or dtype == "float64":
         return dtype if compute == "auto" else compute
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         rough = _measured(model, _build(model, dtype, dtype, ""), dtype, rows)
     return dtype if rough <= FLOAT32_TOL / 5 else "float64"
 
@@ -272,8 +273,15 @@ def to_onnx(
         inner = choose_compute(model, dtype, compute, rows)
         # 8 bytes a number and some kilobytes of graph: refused before protobuf fails half-way
         _check_size(8 * sum(t.vectors.size + t.coef.size for t in model.terms), _PROTOBUF_BYTES, model)
-        proto = _build(model, dtype, inner, __version__)
-        facts = {"kernsift_error": f"{_measured(model, proto, dtype, rows):.2g}", "kernsift_compute": inner}
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is found by measuring
+            proto = _build(model, dtype, inner, __version__)
+        error = _measured(model, proto, dtype, rows)
+        if not np.isfinite(error):
+            raise ValueError(
+                f"dtype={dtype!r} does not hold the numbers of this model; use dtype='float64', or scale X and y "
+                "before fitting"
+            )
+        facts = {"kernsift_error": f"{error:.2g}", "kernsift_compute": inner}
         import_onnx().helper.set_model_props(proto, facts)
         if max_bytes is not None:
             _check_size(proto.ByteSize(), max_bytes, model)
