@@ -105,8 +105,8 @@ def to_c(
     else:
         error = model.error_of(arithmetic.scores_from(learner, given), given.astype(np.float64))
     notes = [
-        f"{model.estimator}: {model.n_basis} kernels ({model.kernel}), {model.n_features} features, "
-        f"{model.n_outputs} output{'s' * (model.n_outputs > 1)}.",
+        f"{model.estimator}: {_many(model.n_basis, 'kernel')} ({model.kernel}), {_many(model.n_features, 'feature')}, "
+        f"{_many(model.n_outputs, 'output')}.",
         f"Largest error against float64: {error:.1e} of the largest output, on {len(rows)} rows "
         + ("(basis vectors and points between)." if X is None else "(given)."),
         f"Constants {flash} bytes, {'stack and state' if learn else 'stack'} about {ram} bytes.",
@@ -127,6 +127,10 @@ def to_c(
     if path is not None:
         write_whole(path, header.encode("utf-8"))
     return header
+
+
+def _many(n: int, what: str) -> str:
+    return f"{n} {what}{'s' * (n != 1)}"
 
 
 def _learner(estimator: Any, model: Model) -> Learner:

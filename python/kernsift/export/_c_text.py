@@ -227,8 +227,8 @@ static inline void {name}_scores(const {real} *x, {real} *out) {{
 _STATE = """
 typedef struct {{ /* the caller's: copy it, keep it, one for each stream */
   {real} theta[{q}][{outputs}]; /* coefficients of the coordinates */
-  {real} d[{q}];                /* covariance U D U': D, */
-  {real} u[{packed}];           /* and U above its diagonal of ones, by columns */
+  {real} d[{q}]; /* covariance U D U': D, */
+  {real} u[{packed}]; /* and U above its diagonal of ones, by columns */
 }} {name}_state;
 
 static inline void {name}_begin({name}_state *s) {{ /* as it was when written */
