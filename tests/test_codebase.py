@@ -166,6 +166,7 @@ def test_one_version():
     if not pyproject.is_file():
         pytest.skip("pyproject.toml is not beside these tests")
     assert kernsift.__version__ == tomllib.loads(pyproject.read_text(encoding="utf-8"))["project"]["version"]
+    assert f"\nversion: {kernsift.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
 
 
 # ---- the rules can fail

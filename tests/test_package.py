@@ -137,3 +137,26 @@ def test_stub_arguments_are_those_of_the_core():
             for argument in wanted:
                 if argument != "i":
                     assert f"{argument}:" in signature, (node.name, function.name, argument, signature)
+
+
+def test_levels_are_those_of_the_processor():
+    """The kernel's list of what the processor has, and the operating system allows, against our own question."""
+    try:
+        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
+            lines = [line for line in file if line.startswith("flags")]
+    except OSError:
+        lines = []
+    if not lines:
+        pytest.skip("no list of x86 flags here")
+    flags = set(lines[0].split())
+    needs = {
+        "v2": "cx16 lahf_lm popcnt sse4_1 sse4_2 ssse3",
+        "v3": "abm avx avx2 bmi1 bmi2 f16c fma movbe",
+        "v4": "avx512bw avx512cd avx512dq avx512f avx512vl",
+    }
+    expected = ["baseline"]
+    for level, names in needs.items():
+        if not flags.issuperset(names.split()):
+            break
+        expected.append(level)
+    assert kernsift.build_config()["cpu_runs"] == expected

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "core/packets.hpp"
+
 namespace kernsift {
 
 namespace {
 
-namespace simd = Eigen::internal;
-using Packet = simd::packet_traits<double>::type;
-constexpr int kLanes = simd::unpacket_traits<Packet>::size;
 constexpr int kPackets = static_cast<int>(PanelMatrix::kRows) / kLanes;  // packets a panel
 // Panels and columns a tile: as many sums as the registers hold beside what they are made of.
 constexpr int kTilePanels = kLanes == 8 ? 4 : 1;

@@ -14,6 +14,7 @@ from ._orols import OROLSClassifier, OROLSRegressor  # noqa: E402
 from ._path_display import PruningPathDisplay  # noqa: E402
 from ._sparse_lssvm import SparseLSSVMClassifier, SparseLSSVMRegressor  # noqa: E402
 from ._subset import SubsetLSSVMClassifier, SubsetLSSVMRegressor  # noqa: E402
+from ._tune import TuningResult, tune  # noqa: E402
 
 __version__ = "0.1.0"
 
@@ -32,6 +33,8 @@ __all__ = [
     "SparseLSSVMRegressor",
     "SubsetLSSVMClassifier",
     "SubsetLSSVMRegressor",
+    "TuningResult",
     "__version__",
     "build_config",
+    "tune",
 ]

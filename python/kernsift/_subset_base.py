@@ -140,17 +140,19 @@ class SubsetBase(BaseEstimator):
     # --- learning ---
 
     def _fit_rows(self, X: Array, targets: Array, weight: Array) -> None:
+        self._solve(self._gather(X, targets, weight), (X, targets, weight))
+
+    def _gather(self, X: Array, targets: Array, weight: Array) -> SubsetState:
+        """Choose the basis and sum over the rows on it."""
         basis, path = self._choose(X, targets, weight)
         self._begin(basis, path)
         if path is not None and (basis.growth() < FAST_GROWTH or len(basis.vectors) == 1):
-            state = self._with_sketch(path.at(path.n_chosen, basis), X, targets, weight)
-        else:
-            growth = basis.growth()
-            fast = path is None and growth < FAST_GROWTH
-            if isinstance(self.alpha, Real):  # rounding far below the ridge, or exact sums
-                fast = fast and float(self.alpha) > 1e3 * _EPS * growth * weight.sum()
-            state = SubsetState.of(basis, X, targets, weight, fast=fast, sketch=self._sketch(X, targets, weight))
-        self._solve(state, (X, targets, weight))
+            return self._with_sketch(path.at(path.n_chosen, basis), X, targets, weight)
+        growth = basis.growth()
+        fast = path is None and growth < FAST_GROWTH
+        if isinstance(self.alpha, Real):  # rounding far below the ridge, or exact sums
+            fast = fast and float(self.alpha) > 1e3 * _EPS * growth * weight.sum()
+        return SubsetState.of(basis, X, targets, weight, fast=fast, sketch=self._sketch(X, targets, weight))
 
     def _expect(self, state: SubsetState) -> None:
         """Take over from the first state what no rows have told yet."""

@@ -1,5 +1,9 @@
 """Pictures of fitted estimators, in scikit-learn's manner.  Matplotlib is imported when one is drawn."""
 
+from .._path_display import PruningPathDisplay
+from ._audit import AuditDisplay
 from ._basis_path import BasisPathDisplay
+from ._dictionary import DictionaryDisplay
+from ._prequential import PrequentialDisplay
 
-__all__ = ["BasisPathDisplay"]
+__all__ = ["AuditDisplay", "BasisPathDisplay", "DictionaryDisplay", "PrequentialDisplay", "PruningPathDisplay"]

@@ -8,9 +8,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from .._feature_vectors import FeatureVectorSelector
 from .._validation import check_is_fitted
+from ._axes import pyplot
 
 _LABELS = {"gcv": "GCV", "alpha": "alpha", "error": "training error"}
+_RECONSTRUCTION = {"reconstruction": "reconstruction error"}
 
 
 class BasisPathDisplay:
@@ -19,7 +22,8 @@ class BasisPathDisplay:
     Parameters
     ----------
     paths : dict of str to list of ndarray
-        For each of "gcv", "alpha" and "error" its values with 0, 1, 2, ... kernels, one array a model.
+        For each of "gcv", "alpha" and "error", or for "reconstruction", its values with 0, 1, 2, ... kernels, one array
+        a model.
     n_basis : list of int
         Kernels each model kept.
     names : list of str
@@ -51,17 +55,23 @@ class BasisPathDisplay:
     def from_estimator(
         cls, estimator: Any, *, paths: Sequence[str] = ("gcv", "alpha", "error"), axes: Any = None, **line: Any
     ) -> Self:
-        """Draw the paths of a fitted OROLS estimator.
+        """Draw the paths of a fitted OROLS estimator or FeatureVectorSelector.
 
         Parameters
         ----------
-        estimator : OROLSRegressor or OROLSClassifier
+        estimator : OROLSRegressor, OROLSClassifier or FeatureVectorSelector
         paths : sequence of {"gcv", "alpha", "error"}
+            Of an OROLS estimator; a selector has one, the mean relative reconstruction error.
         axes : sequence of matplotlib Axes, optional
             One for each path; made if not given.
         **line : dict
             Passed to ``Axes.plot``.
         """
+        if isinstance(estimator, FeatureVectorSelector):
+            check_is_fitted(estimator)
+            path = np.concatenate([[1.0], estimator.path_])  # nothing is reconstructed from no kernel
+            display = cls(paths={"reconstruction": [path]}, n_basis=[estimator.n_components_])
+            return display.plot(axes=axes, **line)
         check_is_fitted(estimator, "gcv_path_")
         unknown = [name for name in paths if name not in _LABELS]
         if unknown or not len(paths):
@@ -84,10 +94,7 @@ class BasisPathDisplay:
         **line : dict
             Passed to ``Axes.plot``.
         """
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError as error:
-            raise ImportError("drawing needs matplotlib: pip install 'kernsift[plot]'") from error
+        plt = pyplot()
         if axes is None:
             _, axes = plt.subplots(1, len(self.paths), figsize=(4.2 * len(self.paths), 3.2), layout="constrained")
         self.axes_ = list(np.atleast_1d(axes))
@@ -102,7 +109,7 @@ class BasisPathDisplay:
                 axis.plot(self.n_basis[i], values[self.n_basis[i]], "o", color=drawn.get_color())
                 self.lines_.append(drawn)
             axis.set_xlabel("kernels")
-            axis.set_ylabel(_LABELS[name])
+            axis.set_ylabel({**_LABELS, **_RECONSTRUCTION}[name])
             axis.set_yscale("log")
             if len(self.names):
                 axis.legend()

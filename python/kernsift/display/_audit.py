@@ -1,0 +1,140 @@
+"""What became of the rows of a stream, over time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._axes import axes_or_new
+from ._stream import Watched
+
+# Shown unless told: what changes the dictionary, and what nearly did.
+DEFAULT = ("admitted", "evicted", "bounced")
+
+
+class AuditDisplay:
+    """Admissions and evictions over time: the counts of ``audit_``, block by block.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_blocks + 1,)
+        Rows seen at each count, the beginning included.
+    counts : dict of str to ndarray of shape (n_blocks + 1,)
+        The entries of ``audit_``.
+    n_basis : ndarray of shape (n_blocks + 1,)
+        Kernels.
+    estimator_name : str, optional
+        For the title.
+
+    Attributes
+    ----------
+    ax_, figure_
+        What was drawn on.
+    lines_ : dict of str to Line2D
+        The counts, and "kernels".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernsift import OnlineLSSVMRegressor
+    >>> from kernsift.display import AuditDisplay
+    >>> X = np.random.default_rng(7).uniform(-3, 3, (1000, 1))
+    >>> model = OnlineLSSVMRegressor(gamma=1.0, max_basis=10)
+    >>> display = AuditDisplay.from_estimator(model, X, np.sin(X[:, 0]))  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        *,
+        rows: NDArray[np.int64],
+        counts: dict[str, NDArray[np.int64]],
+        n_basis: NDArray[np.int64],
+        estimator_name: str | None = None,
+    ) -> None:
+        self.rows = rows
+        self.counts = counts
+        self.n_basis = n_basis
+        self.estimator_name = estimator_name
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        block: int | None = None,
+        counts: Sequence[str] = DEFAULT,
+        name: str | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Let a copy of an online estimator learn rows in blocks, read its ``audit_`` after each, and draw.
+
+        Parameters
+        ----------
+        estimator : OnlineLSSVMRegressor, OnlineLSSVMClassifier or KRLSRegressor
+            Goes on from where it is, fitted or not; stays as it is.
+        X, y : array-like
+            The stream.
+        block : int, optional
+            Rows between two counts; a two-hundredth of the stream by default.
+        counts : sequence of str, default=("admitted", "evicted", "bounced")
+            As in `plot`.
+        name : str, optional
+            For the title; the class name by default.
+        ax : matplotlib Axes, optional
+        **kwargs : dict
+            For ``ax.plot``.
+        """
+        stream = Watched(estimator, X, y, cls.__name__)
+        rows = [estimator.n_samples_seen_ if stream.begun else 0]
+        audits = [estimator.audit_ if stream.begun else {}]
+        sizes = [stream.n_basis]
+        for part in stream.parts(max(stream.n_rows // 200, 1) if block is None else block):
+            stream.learn(part)
+            rows.append(stream.model.n_samples_seen_)
+            audits.append(stream.model.audit_)
+            sizes.append(stream.n_basis)
+        display = cls(
+            rows=np.array(rows),
+            counts={key: np.array([a.get(key, 0) for a in audits]) for key in audits[-1]},
+            n_basis=np.array(sizes),
+            estimator_name=type(estimator).__name__ if name is None else name,
+        )
+        return display.plot(ax=ax, counts=counts, **kwargs)
+
+    def plot(self, ax: Any = None, *, counts: Sequence[str] = DEFAULT, name: str | None = None, **kwargs: Any) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A new figure by default.
+        counts : sequence of str, default=("admitted", "evicted", "bounced")
+            Entries of ``audit_``; those that stay zero are left out of the default.
+        name : str, optional
+            For the title.
+        **kwargs : dict
+            For ``ax.plot``.
+        """
+        unknown = [c for c in counts if c not in self.counts]
+        if unknown or not len(counts):
+            raise ValueError(f"counts={counts!r} must be one or more of {list(self.counts)}")
+        ax = axes_or_new(ax)
+        shown = [c for c in counts if counts is not DEFAULT or self.counts[c].any() or c == "admitted"]
+        self.lines_ = {}
+        for key in shown:
+            (self.lines_[key],) = ax.plot(self.rows, self.counts[key], **{"label": key.replace("_", " by "), **kwargs})
+        (self.lines_["kernels"],) = ax.plot(self.rows, self.n_basis, color="0.3", linestyle="--", label="kernels")
+        ax.set(xlabel="row", ylabel="rows so far")
+        ax.set_ylim(bottom=0)
+        title = self.estimator_name if name is None else name
+        if title:
+            ax.set_title(title)
+        ax.legend()
+        self.ax_, self.figure_ = ax, ax.figure
+        return self

@@ -1,0 +1,75 @@
+"""A copy of an online estimator to learn rows in blocks while it is watched."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._kernel import resolve_gamma
+from .._online_base import OnlineBase
+from .._validation import check_array
+
+
+class Watched:
+    """A copy that goes on from where the estimator is; the estimator itself stays as it is.
+
+    One not fitted begins as ``fit(X, y)`` would: the width comes from all rows, the classes from all labels.
+    """
+
+    def __init__(self, estimator: Any, X: ArrayLike, y: ArrayLike, what: str) -> None:
+        if not isinstance(estimator, OnlineBase):
+            raise TypeError(
+                f"{what} watches a stream and needs an OnlineLSSVMRegressor, OnlineLSSVMClassifier or KRLSRegressor, "
+                f"got {type(estimator).__name__}"
+            )
+        self.model: Any = copy.deepcopy(estimator)
+        self.X, self.y = X, np.asarray(y)
+        self.begun = estimator.__sklearn_is_fitted__()
+        self._first: dict[str, Any] = {}
+        rows = check_array(X, dtype=np.float64)
+        self.n_rows = len(rows)
+        if len(self.y) != self.n_rows:
+            raise ValueError(f"y has {len(self.y)} rows but X has {self.n_rows}")
+        if not self.begun:
+            if isinstance(self.model.gamma, str):
+                weight = np.ones(self.n_rows)
+                self.model.gamma = resolve_gamma(self.model.gamma, rows, weight, self.model.random_state)
+            if self.is_classifier:
+                self._first["classes"] = np.unique(self.y)
+
+    @property
+    def is_classifier(self) -> bool:
+        return hasattr(self.model, "decision_function")
+
+    def parts(self, block: int) -> Iterator[slice]:
+        """Row numbers of one block after another."""
+        if not isinstance(block, (int, np.integer)) or block < 1:
+            raise ValueError(f"block={block!r} must be a whole number of rows, 1 or more")
+        for first in range(0, self.n_rows, block):
+            yield slice(first, min(first + block, self.n_rows))
+
+    def take(self, part: slice) -> Any:
+        """Rows of X as given: names of columns stay."""
+        return self.X.iloc[part] if hasattr(self.X, "iloc") else np.asarray(self.X)[part]
+
+    def learn(self, part: slice) -> None:
+        self.model.partial_fit(self.take(part), self.y[part], **self._first)
+        self._first = {}
+
+    @property
+    def n_basis(self) -> int:
+        return self.model.n_basis_ if self.model.__sklearn_is_fitted__() else 0
+
+
+def running_mean(values: NDArray[np.float64], window: int) -> NDArray[np.float64]:
+    """Mean of the last `window` values, of all so far where there are fewer."""
+    if not isinstance(window, (int, np.integer)) or window < 1:
+        raise ValueError(f"window={window!r} must be a whole number of rows, 1 or more")
+    # sums of each window by themselves: a difference of cumulative sums would round a small error beside a large one
+    padded = np.concatenate([np.zeros(window - 1), values])
+    sums = np.lib.stride_tricks.sliding_window_view(padded, window).sum(axis=1)
+    return sums / np.minimum(np.arange(1, len(values) + 1), window)

@@ -1,0 +1,198 @@
+"""C99 without library or allocation: a header that predicts, and that learns if asked."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._online_base import OnlineBase
+from .._validation import check_array
+from .._write import write_whole
+from . import _c_text as text
+from ._emulate import Arithmetic
+from ._learner import Learner
+from ._model import Model, describe
+
+Array = NDArray[np.float64]
+
+# What is off by more than this, of the largest output, is warned of.
+_WARN = 1e-3
+
+
+def to_c(
+    estimator: Any,
+    path: Any = None,
+    *,
+    name: str = "model",
+    dtype: str = "float32",
+    learn: bool = False,
+    X: ArrayLike | None = None,
+    max_bytes: int | None = None,
+    max_ram: int | None = None,
+) -> str:
+    """Write a fitted estimator as a C99 header for a microcontroller: no library, no malloc, no global state.
+
+    ``<name>_predict`` returns a regressor's value (several outputs: through a pointer), or the number of a class,
+    whose label ``<name>_label`` returns; ``<name>_scores`` and, where the estimator has them,
+    ``<name>_probabilities`` fill an array; a :class:`~kernsift.FeatureVectorSelector` has ``<name>_transform``.  All
+    kernels are supported.
+
+    With ``learn=True`` the state is a struct that the caller owns: ``<name>_begin(&s)``, then
+    ``<name>_learn(&s, x, y, weight)`` is the exact recursive least squares step on the frozen dictionary, in the
+    U D U' form, and the other functions take ``&s`` first.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+    path : str or path, optional
+        Where to write the header; it appears whole or not at all.
+    name : str, default="model"
+        Prefix of everything in the header.
+    dtype : {"float32", "float64"}, default="float32"
+        Type of the numbers on the target.
+    learn : bool, default=False
+        Also the update step; for online estimators with engine="orthonormal" and forgetting=1.
+    X : array-like of shape (n_samples, n_features), optional
+        Rows the header's error is measured on; by default the basis vectors and points between them.
+    max_bytes, max_ram : int, optional
+        Constants (flash) and memory (stack, and the state with ``learn``) the target has; what does not fit is refused.
+
+    Returns
+    -------
+    str
+        The header.
+
+    Warns
+    -----
+    UserWarning
+        Where predicting, or with ``learn=True`` learning, is off by more than a thousandth in ``dtype``.  What learning
+        loses goes with the condition of the state, which the header states.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernsift import OnlineLSSVMRegressor
+    >>> from kernsift.export import to_c
+    >>> X = np.linspace(-3, 3, 100)[:, None]
+    >>> model = OnlineLSSVMRegressor(gamma=1.0, max_basis=20).fit(X, np.sin(X[:, 0]))
+    >>> header = to_c(model, name="sine", max_bytes=1024)
+    >>> "static inline float sine_predict(const float *x)" in header
+    True
+    """
+    if dtype not in ("float32", "float64"):
+        raise ValueError(f"dtype={dtype!r} must be 'float32' or 'float64'")
+    if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
+        raise ValueError(f"name={name!r} must be a C identifier that begins with a letter")
+    model = describe(estimator)
+    rows = model.probes if X is None else check_array(X, dtype=np.float64)
+    if rows.shape[1] != model.n_features:
+        raise ValueError(f"X has {rows.shape[1]} features but the model was fitted with {model.n_features}")
+    learner = _learner(estimator, model) if learn else None
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is named by the check
+        arithmetic = Arithmetic(model, dtype)
+        given = rows.astype(dtype)
+    _check_range(arithmetic, learner, given, dtype)
+    flash, ram = _sizes(model, learner, dtype)
+    _check_room(model, "constants", flash, max_bytes, "max_bytes", dtype)
+    _check_room(model, "memory while running", ram, max_ram, "max_ram", dtype)
+
+    if learner is None:
+        error = model.error_of(arithmetic.scores(given), given.astype(np.float64))
+    else:
+        error = model.error_of(arithmetic.scores_from(learner, given), given.astype(np.float64))
+    notes = [
+        f"{model.estimator}: {_many(model.n_basis, 'kernel')} ({model.kernel}), {_many(model.n_features, 'feature')}, "
+        f"{_many(model.n_outputs, 'output')}.",
+        f"Largest error against float64: {error:.1e} of the largest output, on {len(rows)} rows "
+        + ("(basis vectors and points between)." if X is None else "(given)."),
+        f"Constants {flash} bytes, {'stack and state' if learn else 'stack'} about {ram} bytes.",
+        "Freestanding C99: no library function is called (a compiler may call memcpy or memset).",
+    ]
+    problems = [_problem(f"predicting on the target in {dtype}", error, "")]
+    if learner is not None:
+        steps, lost = arithmetic.learning_error(learner, given)
+        condition = f" (condition of the state {learner.condition:.1e})"
+        notes.append(f"Learning: error after {steps} updates {lost:.1e} of the largest output{condition}.")
+        problems.append(_problem(f"learning on the target in {dtype}", lost, f" after {steps} updates{condition}"))
+    for problem in filter(None, problems):
+        advice = f"{problem}: fit with a larger alpha or novelty_tol (fewer kernels)"
+        advice += ", or use dtype='float64'" * (dtype == "float32")
+        notes.append(f"WARNING: {advice}")
+        warnings.warn(advice, UserWarning, stacklevel=2)
+    header = text.header(model, arithmetic, learner, name, dtype, notes)
+    if path is not None:
+        write_whole(path, header.encode("utf-8"))
+    return header
+
+
+def _many(n: int, what: str) -> str:
+    return f"{n} {what}{'s' * (n != 1)}"
+
+
+def _learner(estimator: Any, model: Model) -> Learner:
+    """What the update step needs, or why there is none."""
+    if not isinstance(estimator, OnlineBase):
+        raise ValueError(
+            f"learn=True writes the update step of an online estimator and {model.estimator} has none; fit an "
+            "OnlineLSSVMRegressor, OnlineLSSVMClassifier or KRLSRegressor, or write it with learn=False"
+        )
+    if estimator.engine != "orthonormal":
+        raise ValueError(
+            f"learn=True needs engine='orthonormal', got engine={estimator.engine!r}; fit with it, or write with "
+            "learn=False"
+        )
+    if estimator.forgetting < 1:
+        raise ValueError(
+            f"learn=True writes a step that does not forget and forgetting={estimator.forgetting!r}; fit with "
+            "forgetting=1.0, or write with learn=False"
+        )
+    if not model.terms:
+        raise ValueError("learn=True needs a model with at least one kernel: fit on more rows, or lower usefulness_tol")
+    return Learner.of(estimator)
+
+
+def _check_range(arithmetic: Arithmetic, learner: Learner | None, rows: NDArray[Any], dtype: str) -> None:
+    """Refuse numbers that the target's type does not hold."""
+    most = float(np.finfo(dtype).max)
+    numbers = [rows, *arithmetic.constants, *([] if learner is None else learner.constants)]
+    if not all((np.abs(c) <= most).all() for c in numbers):
+        raise ValueError(
+            f"dtype={dtype!r} holds numbers up to {most:.3g} and the model has larger ones; use dtype='float64', or "
+            "scale X and y before fitting"
+        )
+
+
+def _sizes(model: Model, learner: Learner | None, dtype: str) -> tuple[int, int]:
+    """Bytes of constants, and of stack and state."""
+    flash, ram = model.intercept.size, model.n_features + 2 * model.n_outputs
+    for term in model.terms:
+        linear = term.kernel.name == "linear"
+        flash += term.weights.size if linear else term.vectors.size + term.coef.size
+        flash += 0 if linear or term.kernel.name == "polynomial" else 2 * model.n_features
+    if learner is not None:
+        q = learner.dimension
+        state = learner.theta.size + q + q * (q - 1) // 2
+        m = len(learner.L)
+        # the coefficients live in the state; its first value and the factor L are constants
+        flash += state + m * (m + 1) // 2 - model.intercept.size - sum(t.coef.size for t in model.terms)
+        ram += state + 4 * q
+    size = np.dtype(dtype).itemsize
+    return flash * size, ram * size + 64
+
+
+def _check_room(model: Model, what: str, size: int, most: int | None, parameter: str, dtype: str) -> None:
+    if most is not None and size > most:
+        smaller = ", or use dtype='float32'" if dtype == "float64" else ""
+        raise ValueError(
+            f"the model needs {size} bytes of {what} and the target has {parameter}={most}: {model.n_basis} kernels "
+            f"on {model.n_features} features; fit with a smaller max_basis{smaller}"
+        )
+
+
+def _problem(what: str, error: float, where: str) -> str:
+    """Say what is off by too much, or nothing."""
+    return "" if error <= _WARN else f"{what} is off by {error:.1e} of the largest output{where}"

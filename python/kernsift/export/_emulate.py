@@ -1,0 +1,153 @@
+"""The header's arithmetic in numpy, operation by operation, to say how far a target will be off."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._learner import Learner
+from ._model import Model, Term
+
+Array = NDArray[np.float64]
+
+# Rows learned in the rehearsal.
+_STEPS = 200
+# Squared distance at which a Matern kernel is zero in either type: its polynomial factor stays finite.
+FAR = 1e6
+
+
+class Arithmetic:
+    """Constants of a model in the target's type, and what the header computes with them."""
+
+    def __init__(self, model: Model, dtype: str) -> None:
+        self.model, self.dtype = model, np.dtype(dtype).type
+        self.terms = [self._of(term, dtype) for term in model.terms]
+
+    @staticmethod
+    def _of(term: Term, dtype: str) -> dict[str, Any]:
+        name = term.kernel.name
+        if name == "linear":
+            return {"kind": name, "weights": term.weights.T}
+        if name == "polynomial":
+            k = term.kernel
+            return {
+                "kind": name,
+                "vectors": term.vectors * k.gamma,
+                "coef": term.coef,
+                "degree": k.degree,
+                "coef0": k.coef0,
+            }
+        centre, scale, vectors = term.stationary_form(dtype)
+        return {"kind": name, "centre": centre, "scale": scale, "vectors": vectors, "coef": term.coef}
+
+    @property
+    def constants(self) -> list[Array]:
+        """All numbers of the header."""
+        found = [self.model.intercept]
+        for term in self.terms:
+            found += [np.asarray(v, dtype=np.float64) for v in term.values() if not isinstance(v, str)]
+        return found
+
+    def kernel_row(self, term: dict[str, Any], i: int, x: NDArray[Any]) -> NDArray[Any]:
+        """k of vector i with every row of x, summed over the features in order."""
+        real, t = self.dtype, np.zeros(len(x), self.dtype)
+        vector = term["vectors"][i].astype(real)
+        if term["kind"] == "polynomial":
+            for j, v in enumerate(vector):
+                t += v * x[:, j]
+            t += real(term["coef0"])
+            power = np.ones_like(t)
+            for _ in range(term["degree"]):
+                power = power * t
+            return power
+        for j, v in enumerate(vector):
+            u = (x[:, j] - real(term["centre"][j])) * real(term["scale"][j]) - v
+            t += np.abs(u) if term["kind"] == "laplacian" else u * u
+        if term["kind"] in ("rbf", "laplacian"):
+            return np.exp(-t)
+        t = np.minimum(t, real(FAR))
+        s = np.sqrt(real(3 if term["kind"] == "matern32" else 5) * t)
+        factor = real(1) + s
+        if term["kind"] == "matern52":
+            factor += real(5) / real(3) * t
+        return factor * np.exp(-s)
+
+    def scores(self, x: NDArray[Any]) -> Array:
+        """Outputs of the header for rows in its type."""
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            out = np.tile(self.model.intercept.astype(self.dtype), (len(x), 1))
+            for term in self.terms:
+                if term["kind"] == "linear":
+                    for j, w in enumerate(term["weights"].T.astype(self.dtype)):
+                        out += x[:, [j]] * w
+                    continue
+                coef = term["coef"].astype(self.dtype)
+                for i in range(len(coef)):
+                    out += self.kernel_row(term, i, x)[:, None] * coef[i]
+        return out.astype(np.float64)
+
+    # --- with a state that learns ---
+
+    def coordinates(self, learner: Learner, x: NDArray[Any]) -> NDArray[Any]:
+        """w = [1; L^-1 k], (n, dimension)."""
+        term, L = self._kernel_term(), learner.L.astype(self.dtype)
+        w = np.ones((len(x), learner.dimension), self.dtype)
+        kernels = w[:, learner.bias :]
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            for i in range(len(L)):
+                t = self.kernel_row(term, i, x)
+                for j in range(i):
+                    t = t - L[i, j] * kernels[:, j]
+                kernels[:, i] = t / L[i, i]
+        return w
+
+    def _kernel_term(self) -> dict[str, Any]:
+        """Return the one term, a linear kernel as a polynomial of degree one: L belongs to its vectors."""
+        term = self.terms[0]
+        if term["kind"] != "linear":
+            return term
+        source = self.model.terms[0]
+        return {"kind": "polynomial", "vectors": source.vectors, "coef": source.coef, "degree": 1, "coef0": 0.0}
+
+    def scores_from(self, learner: Learner, x: NDArray[Any]) -> Array:
+        """Outputs of the header that learns, before it does."""
+        w = self.coordinates(learner, x)
+        return (w @ learner.theta.astype(self.dtype)).astype(np.float64)
+
+    def learning_error(self, learner: Learner, rows: NDArray[Any]) -> tuple[int, float]:
+        """Learn rows in the target's type and in float64; answers how many, and the difference that comes of it."""
+        rng = np.random.default_rng(0)
+        which = rng.permutation(np.resize(np.arange(len(rows)), _STEPS))
+        truth = self.model.scores(rows.astype(np.float64))
+        noise = np.sqrt(learner.noise) * rng.standard_normal((_STEPS, truth.shape[1]))
+        precise = Arithmetic(self.model, "float64")
+        ends = []
+        for arithmetic in (self, precise):
+            w = arithmetic.coordinates(learner, rows.astype(arithmetic.dtype))
+            targets = (truth[which] + noise).astype(arithmetic.dtype)
+            theta = arithmetic._learned(learner, w[which], targets)
+            ends.append((w @ theta).astype(np.float64))
+        scale = float(np.abs(ends[1]).max()) or 1.0
+        return _STEPS, float(np.abs(ends[0] - ends[1]).max()) / scale
+
+    def _learned(self, learner: Learner, W: NDArray[Any], Y: NDArray[Any]) -> NDArray[Any]:
+        """Coefficients after Bierman's update with every row, weight one."""
+        U, d = (f.astype(self.dtype) for f in learner.factors)
+        theta = learner.theta.astype(self.dtype)
+        for w, y in zip(W, Y, strict=True):
+            f = U.T @ w
+            v = d * f
+            b = np.zeros_like(v)
+            before = self.dtype(1)
+            for j in range(len(w)):
+                now = before + v[j] * f[j]
+                d[j] *= before / now
+                column = U[:j, j].copy()
+                U[:j, j] -= b[:j] * (f[j] / before)
+                b[:j] += column * v[j]
+                b[j] = v[j]
+                before = now
+            theta += np.outer(b, (y - w @ theta) / before)
+        return theta

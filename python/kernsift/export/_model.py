@@ -1,0 +1,166 @@
+"""What a fitted estimator computes, whatever its kind: the part all exports share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+from .. import _core
+from .._batch import BatchLSSVM
+from .._feature_vectors import FeatureVectorSelector
+from .._fitted_core import FittedCore
+from .._orols_base import OROLSBase
+from .._subset_base import SubsetBase
+from .._validation import check_is_fitted
+
+Array = NDArray[np.float64]
+
+# Rows an export is compared with its estimator on.
+_PROBES = 128
+
+
+@dataclass(frozen=True)
+class Term:
+    """Σᵢ coef[i] k(vectors[i], x): one kernel on its vectors, a column of coefficients an output."""
+
+    kernel: _core.Kernel
+    vectors: Array
+    coef: Array
+
+    @property
+    def weights(self) -> Array:
+        """Of a linear kernel: the (d, outputs) matrix its vectors collapse to."""
+        return self.vectors.T @ self.coef
+
+    def stationary_form(self, dtype: Any) -> tuple[Array, Array, Array]:
+        """Return centre, scale and vectors such that the kernel is a function of (x - centre) * scale - vectors.
+
+        The centre is that of the vectors, and both it and the scale are numbers of `dtype`, so that a feature with a
+        large offset loses nothing to rounding.
+        """
+        centre = self.vectors.mean(axis=0).astype(dtype).astype(np.float64)
+        gamma = self.kernel.gamma
+        scale = (gamma if self.kernel.name == "laplacian" else np.sqrt(gamma)).astype(dtype).astype(np.float64)
+        return centre, scale, (self.vectors - centre) * scale
+
+
+@dataclass(frozen=True)
+class Model:
+    """intercept + the sum of the terms, and what is made of it."""
+
+    estimator: str
+    kind: str  # "regressor", "classifier" or "transformer"
+    terms: tuple[Term, ...]
+    intercept: Array
+    n_features: int
+    classes: NDArray[Any] | None = None
+    temperature: float | None = None  # of a classifier with probabilities
+
+    @property
+    def n_outputs(self) -> int:
+        return len(self.intercept)
+
+    @property
+    def n_basis(self) -> int:
+        return sum(len(t.vectors) for t in self.terms)
+
+    @property
+    def kernel(self) -> str:
+        """Name of the kernel."""
+        return self.terms[0].kernel.name if self.terms else "linear"
+
+    def scores(self, X: Array) -> Array:
+        """Outputs in float64, (n, outputs)."""
+        out = np.tile(self.intercept, (len(X), 1))
+        rows = np.ascontiguousarray(X, dtype=np.float64)
+        for term in self.terms:
+            out += term.kernel.expand(term.vectors, term.coef, np.zeros(self.n_outputs), rows)
+        return out
+
+    @cached_property
+    def probes(self) -> Array:
+        """Rows to compare on: vectors of the basis and points between them."""
+        if not self.terms:
+            return np.zeros((1, self.n_features))
+        vectors = np.concatenate([t.vectors for t in self.terms])
+        take = np.unique(np.linspace(0, len(vectors) - 1, _PROBES).astype(np.intp))
+        vectors = vectors[take]
+        return np.concatenate([vectors, 0.5 * (vectors + np.roll(vectors, 1, axis=0))])
+
+    def error_of(self, outputs: Array, X: Array) -> float:
+        """Largest difference of `outputs` from this model on X, relative to the largest output."""
+        truth = self.scores(X)
+        scale = float(np.abs(truth).max())
+        difference = float(np.abs(outputs - truth).max())
+        return difference / scale if scale > 0 else difference
+
+
+def describe(estimator: Any) -> Model:
+    """Read a fitted kernsift estimator."""
+    readers: dict[type[Any], Any] = {
+        FittedCore: _of_core,
+        BatchLSSVM: _of_batch,
+        OROLSBase: _of_orols,
+        SubsetBase: _of_subset,
+        FeatureVectorSelector: _of_selector,
+    }
+    for family, read in readers.items():
+        if isinstance(estimator, family):
+            if family is FittedCore:
+                estimator._fitted()  # KernelLSTD has no fit, which check_is_fitted asks for
+            else:
+                check_is_fitted(estimator)
+            terms, intercept = read(estimator)
+            classes = getattr(estimator, "classes_", None)
+            kind = "regressor" if classes is None else "classifier"
+            return Model(
+                estimator=type(estimator).__name__,
+                kind="transformer" if isinstance(estimator, FeatureVectorSelector) else kind,
+                terms=tuple(t for t in terms if len(t.vectors)),
+                intercept=intercept,
+                n_features=int(estimator.n_features_in_),
+                classes=classes,
+                temperature=estimator.temperature_ if hasattr(estimator, "predict_proba") else None,
+            )
+    raise TypeError(f"a fitted estimator of kernsift is needed, got {type(estimator).__name__}")
+
+
+def _columns(coef: Array) -> Array:
+    return np.ascontiguousarray(coef.reshape(len(coef), -1))
+
+
+def _of_core(estimator: Any) -> tuple[list[Term], Array]:
+    core = estimator._fitted()
+    coef = _columns(core.coef)
+    intercept = getattr(core, "intercept", np.zeros(1))  # KernelLSTD has none
+    return [Term(core.kernel, core.basis, coef)], intercept
+
+
+def _of_batch(estimator: Any) -> tuple[list[Term], Array]:
+    return [Term(estimator._kernel(), estimator.basis_vectors_, estimator._coef)], estimator._intercept
+
+
+def _of_orols(estimator: Any) -> tuple[list[Term], Array]:
+    terms = []
+    for g, kernel in enumerate(estimator._kernels()):
+        mine = estimator._widths == g
+        terms.append(Term(kernel, np.ascontiguousarray(estimator.basis_vectors_[mine]), estimator._coef[mine].copy()))
+    return terms, estimator._intercept
+
+
+def _of_subset(estimator: Any) -> tuple[list[Term], Array]:
+    basis = estimator._basis
+    return [Term(basis.kernel, basis.vectors, _columns(estimator._coef))], estimator._intercept
+
+
+def _of_selector(estimator: Any) -> tuple[list[Term], Array]:
+    # w(x) = L^-1 k(x), so output i has column i of L^-T for coefficients
+    m = len(estimator.basis_vectors_)
+    inverse = solve_triangular(estimator._factor, np.eye(m), lower=True, trans="T")
+    kernel = _core.Kernel(*estimator._kernel_arguments)
+    return [Term(kernel, estimator.basis_vectors_, np.ascontiguousarray(inverse))], np.zeros(m)
