@@ -12,6 +12,7 @@ from ._lstd import KernelLSTD  # noqa: E402
 from ._online import OnlineLSSVMClassifier, OnlineLSSVMRegressor  # noqa: E402
 from ._orols import OROLSClassifier, OROLSRegressor  # noqa: E402
 from ._path_display import PruningPathDisplay  # noqa: E402
+from ._saving import load  # noqa: E402
 from ._sparse_lssvm import SparseLSSVMClassifier, SparseLSSVMRegressor  # noqa: E402
 from ._subset import SubsetLSSVMClassifier, SubsetLSSVMRegressor  # noqa: E402
 
@@ -34,4 +35,5 @@ __all__ = [
     "SubsetLSSVMRegressor",
     "__version__",
     "build_config",
+    "load",
 ]

@@ -7,10 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 
 from . import _core
+from ._estimator import Estimator
 from ._kernel import KERNEL_CONSTRAINTS
 from ._selectors import canonical_rows, kernel_for
 from ._validation import (
@@ -27,7 +28,7 @@ Array = NDArray[np.float64]
 _BLOCK = 4096
 
 
-class FeatureVectorSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class FeatureVectorSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Choose rows whose kernels span all rows best, and give coordinates in their span.
 
     Efficient feature vector selection [1]_: greedy on the mean relative reconstruction error in feature space, each

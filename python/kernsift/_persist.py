@@ -31,5 +31,8 @@ def unpack(state: dict[str, Any]) -> Any:
             f"this model was saved with state format {state.get('format')!r} and this kernsift reads {FORMAT}; "
             "load it with the version that saved it, or a newer one"
         )
+    claimed, held = state["settings"][0], len(state["arrays"].get("target_mean", ()))
+    if state["engine"] != "KernelLSTD" and claimed != held:  # asked before the core makes room for as many
+        raise ValueError(f"this model's state claims {claimed!r} outputs and holds {held}")
     arguments = (_core.Kernel(*state["kernel"]), *state["settings"])
     return _core.rebuild(_ENGINES[state["engine"]], arguments, state["arrays"])

@@ -9,10 +9,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import solve_triangular
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from . import _core
+from ._estimator import Estimator
 from ._feature_vectors import FeatureVectorSelector
 from ._kernel import KERNEL_CONSTRAINTS
 from ._pruned import Path, prune
@@ -36,7 +36,7 @@ _EPS = np.finfo(np.float64).eps
 _LOO_GRID = np.geomspace(1e2, 1e-12, 57)
 
 
-class SubsetBase(BaseEstimator):
+class SubsetBase(Estimator):
     """Parameters, basis, state and solution; the subclasses say what a target is."""
 
     _parameter_constraints: dict[str, list[Any]] = {
