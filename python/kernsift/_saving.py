@@ -36,7 +36,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
             "code of its own): keep it with pickle or joblib"
         )
     encoder = Encoder(_RECORDS, _describe)
-    state = {k: encoder.encode(v, k) for k, v in _state(estimator).items()}
+    state = {k: encoder.encode(v, k) for k, v in sorted(_state(estimator).items())}
     header = {
         "library": "kernsift",
         "version": kernsift.__version__,
