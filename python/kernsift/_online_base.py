@@ -182,7 +182,8 @@ class OnlineBase(FittedCore):
     @property
     def log_evidence_(self) -> Any:
         """Log marginal likelihood of the Gaussian process with this basis, at its best signal scale."""
-        self._needs_ridge("log_evidence_")
+        if self.alpha_ == 0:  # no such attribute, rather than an error where a page lists all there are
+            raise AttributeError("log_evidence_ needs alpha > 0: without a ridge there is no prior; fit again with one")
         if self.forgetting < 1:
             raise AttributeError("log_evidence_ has no meaning for a stream that forgets (forgetting < 1)")
         return self._per_output(self._fitted().log_evidence)
