@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import _core
 from ._fitted_core import FittedCore
 from ._kernel import KERNEL_CONSTRAINTS, make_kernel
+from ._reports import CallbackSupport, InterruptedLearning, in_blocks
 from ._threads import n_threads
 from ._validation import Interval, StrOptions, check_is_fitted, check_rows
 
@@ -28,7 +29,7 @@ OUTCOMES = (
 _ENGINES = {"orthonormal": _core.OnlineLSSVM, "inverse": _core.OnlineInverse}
 
 
-class OnlineBase(FittedCore):
+class OnlineBase(CallbackSupport, FittedCore):
     """Parameters, state and fitted attributes; the subclasses say what a target is."""
 
     _parameter_constraints: dict[str, list[Any]] = {
@@ -44,6 +45,7 @@ class OnlineBase(FittedCore):
         "exact_rows": [Interval(Integral, 0, None, closed="left")],
         "forgetting": [Interval(Real, 0, 1, closed="right")],
         "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
         "random_state": ["random_state"],
     }
 
@@ -66,6 +68,7 @@ class OnlineBase(FittedCore):
         forgetting: float = 1.0,
         n_jobs: int | None = None,
         random_state: Any = None,
+        verbose: int | bool = 0,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -83,6 +86,7 @@ class OnlineBase(FittedCore):
         self.forgetting = forgetting
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     # --- learning ---
 
@@ -109,8 +113,9 @@ class OnlineBase(FittedCore):
 
     def _begin(self, X: NDArray[np.float64], weight: NDArray[np.float64], n_outputs: int) -> Any:
         core = self._start(X, weight, n_outputs)
-        # n_jobs changes how, not what
-        self._begun_with = {name: value for name, value in self.get_params(deep=False).items() if name != "n_jobs"}
+        # n_jobs and verbose change how, not what
+        how = ("n_jobs", "verbose")
+        self._begun_with = {name: value for name, value in self.get_params(deep=False).items() if name not in how}
         return core
 
     def _refit(self, X: NDArray[np.float64], targets: NDArray[np.float64], weight: NDArray[np.float64]) -> None:
@@ -150,8 +155,16 @@ class OnlineBase(FittedCore):
         core = self._begin(X, weight, targets.shape[1]) if restart else self._fitted()
         check_rows(core.kernel, X)
         self._core = core
-        apriori, _, _ = core.learn(X, targets, weight, exact_apriori)
-        return apriori
+        before = core.rows_seen
+        try:
+            blocks = in_blocks(self, X, targets, core)
+            parts = [core.learn(X[rows], targets[rows], weight[rows], exact_apriori)[0] for rows in blocks]
+        except KeyboardInterrupt as stopped:
+            done = core.rows_seen - before
+            if done == 0:
+                raise
+            raise InterruptedLearning(f"stopped after {done} of {len(X)} rows: the model has learned them") from stopped
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     _flat: bool  # one output given as a vector: answers are vectors too
 
