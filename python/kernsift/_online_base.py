@@ -225,6 +225,20 @@ class OnlineBase(CallbackSupport, FittedCore):
         counts["admitted"] += evicted
         return {**counts, "evicted": evicted}
 
+    def health(self) -> dict[str, Any]:
+        """Whether the state is still what the mathematics says it must be, in O(m³).
+
+        Returns
+        -------
+        dict
+            ``sound``; ``problems``, a list of what is not; ``kernel_condition`` and ``inverse_condition``, of the
+            kernel matrix and of the kept inverse; ``kernel_error``, how far the kept factor (or inverse) is from that
+            matrix; and the counts of ``audit_``.  A model that is not sound should be fitted again.
+        """
+        from ._health import health
+
+        return {**health(self._fitted(), self.alpha_, self.max_basis), **self.audit_}
+
     def _needs_ridge(self, what: str) -> None:
         if self.alpha_ == 0:
             raise ValueError(f"{what} needs alpha > 0: without a ridge there is no prior; set alpha and fit again")
