@@ -82,7 +82,8 @@ def batches_of(batches: Any) -> tuple[Iterable[Any], int]:
 
     def read() -> Iterator[Any]:
         with parquet.ParquetFile(batches) as file:
-            yield from file.iter_batches(_BATCH)
+            for group in range(file.num_row_groups):  # of several at once pyarrow keeps all it has read
+                yield from file.iter_batches(_BATCH, row_groups=[group])
 
     with parquet.ParquetFile(batches) as file:
         return read(), file.metadata.num_rows
