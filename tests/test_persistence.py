@@ -134,6 +134,34 @@ def test_a_foreign_or_damaged_state_is_refused(rng):
         )
 
 
+@pytest.mark.parametrize("engine", ["orthonormal", "inverse"])
+def test_a_stream_without_kernels_yet_is_stored_too(engine):
+    model = OnlineLSSVMRegressor(gamma=1.0, engine=engine).partial_fit([[1.0, 2.0]], [3.0])
+    assert model.n_basis_ == 0
+    restored = pickle.loads(pickle.dumps(model))
+    for each in (model, restored):
+        each.partial_fit([[5.0, 2.0], [1.0, 7.0]], [1.0, 2.0])
+    np.testing.assert_array_equal(restored.predict([[5.0, 2.0]]), model.predict([[5.0, 2.0]]))
+    core = _core.OnlineLSSVM(
+        _core.Kernel("rbf", np.ones(2), 3, 1.0, np.zeros(2)), 1, 0.1, 1e-2, 0.0, "product", 0, True
+    )
+    assert pickle.loads(pickle.dumps(core)).n_basis == 0
+
+
+def test_places_in_the_ring_of_recent_rows_are_checked(rng):
+    X, y = regression(rng, 60)
+    state = OnlineLSSVMRegressor(exact_rows=10).fit(X, y).__getstate__()
+    arrays = state["_core"]["arrays"]
+    for name, damage in (
+        ("recent_next", np.array([[10.0]])),
+        ("recent_next", np.array([[-1.0]])),
+        ("recent_coordinates", arrays["recent_coordinates"][1:]),
+    ):
+        bad = {**state, "_core": {**state["_core"], "arrays": {**arrays, name: damage}}}
+        with pytest.raises(ValueError, match=name):
+            OnlineLSSVMRegressor.__new__(OnlineLSSVMRegressor).__setstate__(bad)
+
+
 def test_a_clone_starts_empty(rng):
     from sklearn.base import clone
 

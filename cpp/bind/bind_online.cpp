@@ -34,10 +34,8 @@ struct Guarded {
 };
 
 constexpr Index kRowsBetweenSignals = 1024;
-constexpr Index kPartsBetweenSignals = 8;
 
-// Learns rows a bounded number at a time, so that Ctrl-C is heard between two of them. Where a step ends may not depend
-// on the number of threads: the sums of a part would.
+// Learns rows a bounded number at a time, so that Ctrl-C is heard between two of them.
 template <class State, class Log>
 void learn_in_steps(OnlineLSSVM<State>& model, const Rows& x, const Rows& y, const ConstVectorRef& v, bool exact_apriori,
                     const Log& log, std::mutex& mutex) {
@@ -46,8 +44,7 @@ void learn_in_steps(OnlineLSSVM<State>& model, const Rows& x, const Rows& y, con
     {
       py::gil_scoped_release unlocked;  // C++ objects and numpy buffers held by the caller only
       const std::lock_guard<std::mutex> lock(mutex);
-      const bool parts = model.learns_in_parts(exact_apriori);
-      count = std::min(parts ? kPartsBetweenSignals * model.rows_a_part() : kRowsBetweenSignals, x.rows() - first);
+      count = std::min(model.rows_a_step(exact_apriori), x.rows() - first);
       model.learn(x.middleRows(first, count), y.middleRows(first, count), v.segment(first, count), log(first, count));
     }
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();

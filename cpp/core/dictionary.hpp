@@ -13,7 +13,8 @@ namespace kernsift {
 
 class Dictionary {
  public:
-  explicit Dictionary(Kernel kernel) : kernel_(std::move(kernel)), panels_(kernel_.n_features()) {}
+  explicit Dictionary(Kernel kernel)
+      : kernel_(std::move(kernel)), panels_(kernel_.n_features()), vectors_(0, kernel_.n_features()) {}
 
   Index size() const { return panels_.size(); }
   Index padded() const { return panels_.padded(); }

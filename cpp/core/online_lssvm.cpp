@@ -376,6 +376,8 @@ void OnlineLSSVM<State>::load(const Arrays& arrays) {
   quiet_rows_ = static_cast<std::int64_t>(arrays.number("quiet_rows"));
   forgotten_ = static_cast<Index>(arrays.number("forgotten"));
   recent_.load(arrays);
+  if (recent_.size() > 0 && recent_.coordinates().rows() != state_.dimension())
+    throw std::invalid_argument("state array 'recent_coordinates' does not match the basis");
   moments_.assign(arrays.number("target_weight"), arrays.get("target_mean", n_outputs(), 1),
                   arrays.number("target_squares"));
 }

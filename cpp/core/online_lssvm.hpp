@@ -70,9 +70,9 @@ class OnlineLSSVM {
   // into calls and blocks, the same rows become kernels and leave, in the same order.
   void learn(const Rows& X, const Rows& Y, const ConstVectorRef& v, LearnLog log);
 
-  // Whether the next rows can change no dictionary and so may be shared out to threads, and how many a thread takes.
-  bool learns_in_parts(bool exact_apriori) const;
-  Index rows_a_part() const;
+  // Rows for the next call of `learn`, for a caller that wants to do something else in between now and then. The number
+  // of threads has no part in it: sums of other parts would be other sums.
+  Index rows_a_step(bool exact_apriori) const;
 
   // A second pass: until `end_refit`, rows are learned by the model on the present dictionary alone, as if none had been
   // learned before.
@@ -132,6 +132,8 @@ class OnlineLSSVM {
                  LearnLog& log);
   void follow(const Event& event, const Look& look, Index row, Index column, Index count);
   // online_parts.cpp
+  bool learns_in_parts(bool exact_apriori) const;
+  Index rows_a_part() const;
   auto sum_rows(const Rows& X, const Rows& Y, const ConstVectorRef& v, RowsOut apriori) const;
   void learn_parts(const Rows& X, const Rows& Y, const ConstVectorRef& v, LearnLog& log);
   // online_window.cpp

@@ -1,5 +1,7 @@
 #include "core/recent_rows.hpp"
 
+#include <algorithm>
+
 namespace kernsift {
 
 void RecentRows::reserve(Index dimension) {
@@ -63,7 +65,10 @@ void RecentRows::load(const Arrays& arrays) {
   coordinates_.topLeftCorner(dimension_, n) = arrays.get("recent_coordinates", dimension_, n);
   targets_.topRows(n) = arrays.get("recent_targets", n, targets_.cols());
   weights_.head(n) = arrays.get("recent_weights", n, 1);
-  next_ = static_cast<Index>(arrays.number("recent_next"));
+  const double next = arrays.number("recent_next");
+  if (!(next >= 0) || next >= static_cast<double>(std::max<Index>(capacity_, 1)))
+    throw std::invalid_argument("state array 'recent_next' is not a place among exact_rows");
+  next_ = static_cast<Index>(next);
 }
 
 }  // namespace kernsift

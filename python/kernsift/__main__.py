@@ -1,4 +1,4 @@
-"""``python -m kernsift``: a demonstration, and facts about this installation."""
+"""``python -m kernsift``: a demonstration, facts about this installation, and models from the command line."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import platform
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+
+from kernsift import _cli
 
 
 def _threads() -> int:
@@ -88,9 +90,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     where = run.add_mutually_exclusive_group()
     where.add_argument("--plot", type=Path, metavar="PATH", help="picture file (default kernsift-demo.png)")
     where.add_argument("--no-plot", action="store_true", help="print the table only")
+    _cli.add_commands(commands)
     options = parser.parse_args(argv)
     if options.command == "info":
         return info()
+    if options.command != "demo":
+        try:
+            return _cli.run(options)
+        except KeyboardInterrupt:
+            print("\nstopped", file=sys.stderr)
+            return 130
     if options.rows < 1000:
         run.error(f"--rows is {options.rows}; the stream needs at least 1000 rows, half before the change")
     if options.seed < 0:

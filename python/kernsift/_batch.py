@@ -7,12 +7,13 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from . import _core
 from ._calibration import fit_temperature, softmax
 from ._classes import class_targets
+from ._estimator import Estimator
 from ._kernel import KERNEL_CONSTRAINTS, make_kernel, resolve_gamma
 from ._robust import iterate_weights
 from ._validation import (
@@ -33,7 +34,7 @@ ALPHAS = np.logspace(-6, 4, 21)
 GAMMA_FACTORS = np.logspace(-1.5, 1.5, 7)
 
 
-class BatchLSSVM(BaseEstimator):
+class BatchLSSVM(Estimator):
     """Base of the four estimators.
 
     A subclass makes a problem for a kernel and rows (`_make_problem`) that answers ``residuals(weight, alpha)`` and

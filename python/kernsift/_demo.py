@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import itertools
 import math
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -25,6 +23,9 @@ from sklearn.linear_model import SGDRegressor
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from kernsift import OnlineLSSVMRegressor
+
+from ._progress import plain_bar as _plain_bar  # noqa: F401
+from ._progress import progress
 
 Array = NDArray[np.float64]
 Tick = Callable[[int], None]
@@ -196,37 +197,6 @@ def choose(contender: type[Any], seed: int, X: Array, y: Array, tick: Tick) -> d
         return race("", contender(seed, **settings), settings, X, y, tick).rmse(len(y) // 2, len(y))
 
     return min(grid_points(contender), key=score)
-
-
-@contextmanager
-def progress(total: int) -> Iterator[Callable[[str, int], None]]:
-    """A bar on a terminal, by rich when it is there and plain text when not; silence elsewhere."""
-    if not sys.stdout.isatty():
-        yield lambda label, rows: None
-        return
-    try:
-        from rich.progress import Progress
-    except ImportError:
-        yield _plain_bar(total)
-        print("\r" + " " * 78, end="\r", flush=True)
-        return
-    with Progress(transient=True) as bar:
-        task = bar.add_task("", total=total)
-        yield lambda label, rows: bar.update(task, advance=rows, description=label)
-
-
-def _plain_bar(total: int) -> Callable[[str, int], None]:
-    done, shown = 0, -1
-
-    def advance(label: str, rows: int) -> None:
-        nonlocal done, shown
-        done += rows
-        percent = 100 * done // total
-        if percent != shown:
-            shown = percent
-            print(f"\r{label:<32} [{'#' * (percent // 4):<25}] {percent:3d} %", end="", flush=True)
-
-    return advance
 
 
 def run_demo(rows: int, seed: int) -> list[Run]:

@@ -7,10 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 
 from . import _core
+from ._estimator import Estimator, is_float32
 from ._kernel import KERNEL_CONSTRAINTS
 from ._selectors import canonical_rows, kernel_for
 from ._validation import (
@@ -27,7 +28,7 @@ Array = NDArray[np.float64]
 _BLOCK = 4096
 
 
-class FeatureVectorSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class FeatureVectorSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Choose rows whose kernels span all rows best, and give coordinates in their span.
 
     Efficient feature vector selection [1]_: greedy on the mean relative reconstruction error in feature space, each
@@ -196,7 +197,7 @@ class FeatureVectorSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         check_is_fitted(self)
         rows = validate_data(self, X, reset=False, dtype=[np.float64, np.float32], order="C")
         kernel = _core.Kernel(*self._kernel_arguments)
-        out = np.empty((len(rows), len(self.basis_vectors_)), dtype=rows.dtype)
+        out = np.empty((len(rows), len(self.basis_vectors_)), dtype=np.float32 if is_float32(X) else np.float64)
         for first in range(0, len(rows), _BLOCK):
             part = np.ascontiguousarray(rows[first : first + _BLOCK], dtype=np.float64)
             out[first : first + _BLOCK] = _core.basis_coordinates(kernel, self.basis_vectors_, self._factor, part)

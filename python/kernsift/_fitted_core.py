@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
+from ._estimator import Estimator
 from ._persist import pack, unpack
 from ._validation import check_unchanged, validate_data
 
 
-class FittedCore(BaseEstimator):
+class FittedCore(Estimator):
     """Holds the core in ``_core`` and the parameters it began with in ``_begun_with``."""
 
     def _check_unchanged_params(self) -> None:

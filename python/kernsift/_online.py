@@ -82,6 +82,8 @@ class OnlineLSSVMRegressor(RegressorMixin, StreamRegression):
         all.  ``OMP_NUM_THREADS`` is honoured; results do not depend on the number.
     random_state : int, RandomState or None
         For gamma="median" on many rows.
+    verbose : int or bool, default=0
+        Print a line every 8192 rows.  The logger "kernsift" gets the same lines at level INFO.
 
     Attributes
     ----------
@@ -217,6 +219,7 @@ class OnlineLSSVMClassifier(ClassifierMixin, OnlineBase):
     window : int or None, default=None
     n_jobs : int or None, default=None
     random_state : int, RandomState or None
+    verbose : int or bool, default=0
         All as in :class:`OnlineLSSVMRegressor`.
 
     Attributes
@@ -305,7 +308,8 @@ class OnlineLSSVMClassifier(ClassifierMixin, OnlineBase):
                 raise ValueError(f"classes={classes!r} differs from the {self.classes_!r} this stream began with")
         targets = self._encode(labels, weight)
         apriori = self._learn(rows, targets, weight, restart=restart, whole=whole, exact_apriori=True)
-        self._calibration = _core.calibrate(apriori, targets, weight, *self._calibration)
+        learned = slice(len(apriori))  # a callback may end the fit before the last row
+        self._calibration = _core.calibrate(apriori, targets[learned], weight[learned], *self._calibration)
         return self
 
     @fit_context(prefer_skip_nested_validation=True)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import _core
 from ._fitted_core import FittedCore
 from ._kernel import KERNEL_CONSTRAINTS, make_kernel
+from ._reports import CallbackSupport, InterruptedLearning, in_blocks
 from ._threads import n_threads
 from ._validation import Interval, StrOptions, check_is_fitted, check_rows, validate_data
 
@@ -28,7 +29,7 @@ OUTCOMES = (
 _ENGINES = {"orthonormal": _core.OnlineLSSVM, "inverse": _core.OnlineInverse}
 
 
-class OnlineBase(FittedCore):
+class OnlineBase(CallbackSupport, FittedCore):
     """Parameters, state and fitted attributes; the subclasses say what a target is."""
 
     _parameter_constraints: dict[str, list[Any]] = {
@@ -47,6 +48,7 @@ class OnlineBase(FittedCore):
         "forgetting": [Interval(Real, 0, 1, closed="right")],
         "window": [Interval(Integral, 2, None, closed="left"), None],
         "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
         "random_state": ["random_state"],
     }
 
@@ -72,6 +74,7 @@ class OnlineBase(FittedCore):
         window: int | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
+        verbose: int | bool = 0,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -92,12 +95,13 @@ class OnlineBase(FittedCore):
         self.window = window
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     # --- learning ---
 
     on_full: str = "prune"  # what an admission means at the cap; a parameter of KRLS only
 
-    def _start(self, X: NDArray[np.float64], weight: NDArray[np.float64], n_outputs: int, whole: bool) -> Any:
+    def _start(self, X: NDArray[np.float64], weight: NDArray[np.float64], n_outputs: int, whole: bool = False) -> Any:
         """Make the core for a stream that begins with X, and ends with it where X is the `whole`."""
         self._check_beyond_the_papers()
         kernel = make_kernel(self.kernel, self.gamma, self.degree, self.coef0, X, weight, self.random_state)
@@ -145,8 +149,9 @@ class OnlineBase(FittedCore):
 
     def _begin(self, X: NDArray[np.float64], weight: NDArray[np.float64], n_outputs: int, whole: bool = False) -> Any:
         core = self._start(X, weight, n_outputs, whole)
-        # n_jobs changes how, not what
-        self._begun_with = {name: value for name, value in self.get_params(deep=False).items() if name != "n_jobs"}
+        # n_jobs and verbose change how, not what
+        how = ("n_jobs", "verbose")
+        self._begun_with = {name: value for name, value in self.get_params(deep=False).items() if name not in how}
         return core
 
     def _refit(self, X: NDArray[np.float64], targets: NDArray[np.float64], weight: NDArray[np.float64]) -> None:
@@ -227,10 +232,19 @@ class OnlineBase(FittedCore):
         core = self._begin(X, weight, targets.shape[1], whole) if restart else self._fitted()
         check_rows(core.kernel, X)
         self._core = core
-        apriori, _, _ = core.learn(X, targets, weight, exact_apriori, n_threads(self.n_jobs))
+        before = core.rows_seen
+        try:
+            blocks = in_blocks(self, X, targets, core)
+            threads = n_threads(self.n_jobs)
+            parts = [core.learn(X[rows], targets[rows], weight[rows], exact_apriori, threads)[0] for rows in blocks]
+        except KeyboardInterrupt as stopped:
+            done = core.rows_seen - before
+            if done == 0:
+                raise
+            raise InterruptedLearning(f"stopped after {done} of {len(X)} rows: the model has learned them") from stopped
         if whole and self.max_basis is not None and self.oversample > 1:
             core.prune(int(self.max_basis))
-        return apriori
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     _flat: bool  # one output given as a vector: answers are vectors too
 
@@ -261,7 +275,8 @@ class OnlineBase(FittedCore):
     @property
     def log_evidence_(self) -> Any:
         """Log marginal likelihood of the Gaussian process with this basis, at its best signal scale."""
-        self._needs_ridge("log_evidence_")
+        if self.alpha_ == 0:  # no such attribute, rather than an error where a page lists all there are
+            raise AttributeError("log_evidence_ needs alpha > 0: without a ridge there is no prior; fit again with one")
         if self.forgetting < 1:
             raise AttributeError("log_evidence_ has no meaning for a stream that forgets (forgetting < 1)")
         return self._per_output(self._fitted().log_evidence)
@@ -289,6 +304,20 @@ class OnlineBase(FittedCore):
         evicted = counts.pop("swapped")
         counts["admitted"] += evicted
         return {**counts, "evicted": evicted}
+
+    def health(self) -> dict[str, Any]:
+        """Whether the state is still what the mathematics says it must be, in O(m³).
+
+        Returns
+        -------
+        dict
+            ``sound``; ``problems``, a list of what is not; ``kernel_condition`` and ``inverse_condition``, of the
+            kernel matrix and of the kept inverse; ``kernel_error``, how far the kept factor (or inverse) is from that
+            matrix; and the counts of ``audit_``.  A model that is not sound should be fitted again.
+        """
+        from ._health import health
+
+        return {**health(self._fitted(), self.alpha_, self.max_basis), **self.audit_}
 
     def _needs_ridge(self, what: str) -> None:
         if self.alpha_ == 0:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from . import _core
+from ._estimator import Estimator
 from ._kernel import KERNEL_CONSTRAINTS, make_kernel
 from ._validation import (
     Interval,
@@ -37,7 +37,7 @@ def _check_columns(kernel: Any, X: NDArray[np.float64]) -> None:
         )
 
 
-class OROLSBase(BaseEstimator):
+class OROLSBase(Estimator):
     """Parameters, selection and prediction of the two estimators."""
 
     _parameter_constraints: dict[str, list[Any]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import Any, Self
 
@@ -125,16 +126,32 @@ class SubsetLSSVMRegressor(RegressorMixin, SubsetBase):
         with unchanged_on_error(self):
             return self._partial(X, y, sample_weight, None)
 
-    def fit_batches(self, batches: Iterable[tuple[Any, ...]]) -> Self:
-        """Fit from batches ``(X, y)`` or ``(X, y, sample_weight)``, one at a time, in one pass.
+    def fit_batches(
+        self,
+        batches: Iterable[Any] | str | os.PathLike[str],
+        *,
+        target: str | list[str] | None = None,
+        weight: str | None = None,
+        verbose: bool = False,
+    ) -> Self:
+        """Fit from batches, one at a time, in one pass and constant memory.
 
-        The basis is chosen on the first batch, so let it be typical, or give ``basis`` as vectors.
+        The basis is chosen on the first batch, so let it be typical, or give ``basis`` as vectors.  Ctrl-C between two
+        batches leaves the model of the rows so far.
 
         Parameters
         ----------
-        batches : iterable of tuples
+        batches : iterable or path
+            Tuples ``(X, y)`` or ``(X, y, sample_weight)``; or tables with named columns, such as pyarrow's record
+            batches and pandas frames; or the path of a Parquet file.
+        target : str or list of str, optional
+            Name of the target's column, for named columns; the others are features.
+        weight : str, optional
+            Name of the weights' column.
+        verbose : bool, default=False
+            Show a bar on the terminal.
         """
-        return self._batches(batches, None)
+        return self._batches(batches, None, target, weight, verbose)
 
     def select_basis(self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Choose kernel width and basis on a sample, and learn nothing from it yet.
@@ -284,18 +301,28 @@ class SubsetLSSVMClassifier(ClassifierMixin, SubsetBase):
         with unchanged_on_error(self):
             return self._partial(X, y, sample_weight, classes)
 
-    def fit_batches(self, batches: Iterable[tuple[Any, ...]], classes: ArrayLike | None = None) -> Self:
-        """Fit from batches ``(X, y)`` or ``(X, y, sample_weight)``, one at a time, in one pass.
-
-        The basis is chosen on the first batch, so let it be typical, or give ``basis`` as vectors.
+    def fit_batches(
+        self,
+        batches: Iterable[Any] | str | os.PathLike[str],
+        classes: ArrayLike | None = None,
+        *,
+        target: str | None = None,
+        weight: str | None = None,
+        verbose: bool = False,
+    ) -> Self:
+        """Fit from batches; see :meth:`SubsetLSSVMRegressor.fit_batches`.
 
         Parameters
         ----------
-        batches : iterable of tuples
+        batches : iterable or path
         classes : array-like, optional
             All labels the batches can bring; those of the first batch if not given.
+        target, weight : str, optional
+            Names of columns.
+        verbose : bool, default=False
+            Show a bar on the terminal.
         """
-        return self._batches(batches, classes)
+        return self._batches(batches, classes, target, weight, verbose)
 
     def select_basis(
         self,

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
 from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import solve_triangular
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from . import _core
+from ._estimator import Estimator
 from ._feature_vectors import FeatureVectorSelector
 from ._kernel import KERNEL_CONSTRAINTS
+from ._progress import progress
 from ._pruned import Path, prune
+from ._record_batches import Columns, batches_of
 from ._selectors import SELECTORS, SUPERVISED, Task, kernel_for, select
 from ._subset_state import FAST_GROWTH, Basis, Centred, Sketch, SubsetState
 from ._validation import (
@@ -36,7 +38,7 @@ _EPS = np.finfo(np.float64).eps
 _LOO_GRID = np.geomspace(1e2, 1e-12, 57)
 
 
-class SubsetBase(BaseEstimator):
+class SubsetBase(Estimator):
     """Parameters, basis, state and solution; the subclasses say what a target is."""
 
     _parameter_constraints: dict[str, list[Any]] = {
@@ -284,29 +286,45 @@ class SubsetBase(BaseEstimator):
     ) -> tuple[Array, Array, Array]:
         raise NotImplementedError
 
-    def _batches(self, batches: Iterable[tuple[Any, ...]], classes: Any) -> Self:
+    def _batches(self, batches: Any, classes: Any, target: Any, weight: str | None, verbose: bool) -> Self:
         """Learn batches one after another; solve once, at the end."""
         self._validate_params()
         self._no_loo("fit_batches")
-        with unchanged_on_error(self):
+        batches, n_rows = batches_of(batches)
+        columns = Columns(target, weight)
+        interrupted = False
+        with unchanged_on_error(self), progress(n_rows, sys.stderr, hidden=not verbose) as advance:
             for name in ("_basis", "_state"):
                 self.__dict__.pop(name, None)
             total: SubsetState | None = None
-            for batch in batches:
-                X, y, *weight = batch
-                if is_empty_block(X):
-                    continue
-                restart = "_basis" not in self.__dict__
-                rows = self._block(X, y, weight[0] if weight else None, classes, restart=restart)
-                if restart:
-                    self._begin(self._choose(*rows)[0], None)
-                check_rows(self._basis.kernel, rows[0])
-                part = SubsetState.of(self._basis, *rows, sketch=self._sketch(*rows))
-                total = part if total is None else total.merge(part)
+            try:
+                for batch in batches:
+                    X, y, *v = columns.split(batch)
+                    if is_empty_block(X):
+                        continue
+                    part = self._sums_of_batch(X, y, v[0] if v else None, classes)
+                    total = part if total is None else total.merge(part)
+                    advance("learning", part.n_rows)
+            except KeyboardInterrupt:
+                if total is None:
+                    raise
+                interrupted = True
             if total is None:
                 raise ValueError("fit_batches got no rows: the iterable of batches is empty (or used up)")
             self._solve(total, None)
+            if columns.names is not None:
+                self.feature_names_in_ = np.array(columns.names, dtype=object)
+        if interrupted:
+            raise KeyboardInterrupt
         return self
+
+    def _sums_of_batch(self, X: Any, y: Any, weight: Any, classes: Any) -> SubsetState:
+        restart = "_basis" not in self.__dict__
+        rows = self._block(X, y, weight, classes, restart=restart)
+        if restart:
+            self._begin(self._choose(*rows)[0], None)
+        check_rows(self._basis.kernel, rows[0])
+        return SubsetState.of(self._basis, *rows, sketch=self._sketch(*rows))
 
     def resize(self, n_basis: int) -> Self:
         """Go to another size on the path of deletions, without another pass over the rows.

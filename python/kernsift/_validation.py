@@ -13,6 +13,8 @@ from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from ._reports import InterruptedLearning
+
 __all__ = [
     "Interval",
     "RealNotInt",
@@ -42,6 +44,8 @@ def unchanged_on_error(estimator: BaseEstimator) -> Iterator[None]:
     saved = dict(estimator.__dict__)
     try:
         yield
+    except InterruptedLearning:
+        raise  # what was learned before Ctrl-C stays
     except BaseException:
         estimator.__dict__.clear()
         estimator.__dict__.update(saved)

@@ -1,0 +1,179 @@
+"""An estimator's attributes as JSON and named arrays, and back: nothing but plain data, no code.
+
+What JSON has no word for is an object with one key that begins with ``$``: ``$array`` (by name), ``$tuple``,
+``$float`` (nan, inf), ``$scalar`` (a numpy number), ``$objects`` (an array of texts), ``$dict`` (keys that are no
+texts), ``$object`` (a record, a nested estimator or a RandomState, by number).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_SCALARS = {t.__name__: t for t in (
+    np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64,
+    np.float16, np.float32, np.float64, np.str_,
+)}  # fmt: skip
+
+
+class Encoder:
+    """Turns values into JSON; arrays go to ``arrays``, shared and structured things to ``objects``."""
+
+    def __init__(self, records: dict[str, type], describe: Callable[[Any], dict[str, Any] | None]) -> None:
+        self.arrays: dict[str, NDArray[Any]] = {}
+        self.objects: list[dict[str, Any]] = []
+        self._records = {t: name for name, t in records.items()}
+        self._describe = describe  # a nested estimator's class and state, or None
+        self._seen: dict[int, dict[str, Any]] = {}
+        self._alive: list[Any] = []  # what ids in `_seen` belong to
+
+    def encode(self, value: Any, where: str) -> Any:
+        """Return `value` as JSON; `where` names it in errors and in the file."""
+        if value is None or type(value) in (bool, int, str):
+            return value
+        if type(value) is float:
+            return value if math.isfinite(value) else {"$float": repr(value)}
+        if isinstance(value, np.generic):
+            return self._scalar(value, where)
+        if type(value) is list:
+            return [self.encode(v, f"{where}.{i}") for i, v in enumerate(value)]
+        if type(value) is tuple:
+            return {"$tuple": [self.encode(v, f"{where}.{i}") for i, v in enumerate(value)]}
+        if type(value) is dict:
+            return self._dict(value, where)
+        if id(value) not in self._seen:
+            self._seen[id(value)] = self._shared(value, where)
+            self._alive.append(value)
+        return self._seen[id(value)]
+
+    def _scalar(self, value: np.generic, where: str) -> Any:
+        name = type(value).__name__
+        if _SCALARS.get(name) is not type(value):
+            raise _refusal(value, where)
+        plain = value.item()
+        return {"$scalar": [name, self.encode(plain, where)]}
+
+    def _dict(self, value: dict[Any, Any], where: str) -> Any:
+        if all(type(k) is str and not k.startswith("$") for k in value):
+            return {k: self.encode(v, f"{where}.{k}") for k, v in value.items()}
+        return {"$dict": [[self.encode(k, where), self.encode(v, f"{where}.{k}")] for k, v in value.items()]}
+
+    def _shared(self, value: Any, where: str) -> dict[str, Any]:
+        if type(value) is np.ndarray:
+            return self._array(value, where)
+        if isinstance(value, np.random.RandomState):
+            state = value.get_state(legacy=False)
+            assert isinstance(state, dict)
+            if state["bit_generator"] != "MT19937":
+                raise _refusal(value, where)
+            return self._object({"random_state": self.encode(state, where)})
+        if is_dataclass(value) and type(value) in self._records:
+            content = {f.name: self.encode(getattr(value, f.name), f"{where}.{f.name}") for f in fields(value)}
+            return self._object({"record": self._records[type(value)], "fields": content})
+        described = self._describe(value)
+        if described is None:
+            raise _refusal(value, where)
+        state = {k: self.encode(v, f"{where}.{k}") for k, v in described["state"].items()}
+        return self._object({"estimator": described["class"], "state": state})
+
+    def _object(self, content: dict[str, Any]) -> dict[str, Any]:
+        self.objects.append(content)  # after its own parts: a reference always points backwards
+        return {"$object": len(self.objects) - 1}
+
+    def _array(self, value: NDArray[Any], where: str) -> dict[str, Any]:
+        if value.dtype.kind == "O":
+            parts = [self.encode(v, where) for v in value.ravel().tolist()]
+            if not all(p is None or isinstance(p, (str, int, float)) for p in parts):
+                raise _refusal(value, where)
+            return {"$objects": {"shape": list(value.shape), "values": parts}}
+        if value.dtype.kind not in "biufcSUmM" or value.dtype.fields:
+            raise _refusal(value, where)
+        name = base = re.sub(r"[^\w.-]", "-", where)
+        number = 1
+        while name in self.arrays:
+            number += 1
+            name = f"{base}-{number}"
+        self.arrays[name] = value
+        return {"$array": name}
+
+
+def _refusal(value: Any, where: str) -> TypeError:
+    what = (
+        f"an array of {value.dtype}" if isinstance(value, np.ndarray) else f"a value of type {type(value).__qualname__}"
+    )
+    name, _, inside = where.partition(".")
+    place = f" (in {where})" if inside else ""
+    return TypeError(
+        f"save stores numbers, texts, arrays and kernsift's own estimators, and {name} holds {what}{place}: give "
+        f"{name} as plain data (np.asarray for a series), or keep this model with pickle or joblib"
+    )
+
+
+class Decoder:
+    """Turns JSON and arrays back into values, knowing nothing but plain data and the records named."""
+
+    def __init__(
+        self,
+        arrays: dict[str, NDArray[Any]],
+        objects: list[Any],
+        records: dict[str, type],
+        rebuild: Callable[[str, dict[str, Any]], Any],
+    ) -> None:
+        self._arrays, self._records, self._rebuild = arrays, records, rebuild
+        self._objects: list[Any] = []
+        for content in objects:
+            self._objects.append(self._object(content))
+
+    def decode(self, value: Any) -> Any:
+        """Return what `Encoder.encode` was given."""
+        if isinstance(value, list):
+            return [self.decode(v) for v in value]
+        if not isinstance(value, dict):
+            return value
+        tag = next(iter(value), "")
+        if not tag.startswith("$"):
+            return {k: self.decode(v) for k, v in value.items()}
+        if len(value) != 1:
+            raise ValueError(f"{tag} beside other keys")
+        return self._tagged(tag, value[tag])
+
+    def _tagged(self, tag: str, content: Any) -> Any:
+        match tag, content:
+            case "$array", str(name):
+                return self._arrays[name]
+            case "$object", int(number) if number >= 0:
+                return self._objects[number]
+            case "$tuple", list(parts):
+                return tuple(self.decode(parts))
+            case "$float", "nan" | "inf" | "-inf":
+                return float(content)
+            case "$scalar", [str(name), plain]:
+                return _SCALARS[name](self.decode(plain))
+            case "$dict", list(pairs):
+                return {self.decode(k): self.decode(v) for k, v in pairs}
+            case "$objects", {"shape": list(shape), "values": list(values)}:
+                if any(type(n) is not int or n < 0 for n in shape) or math.prod(shape) != len(values):
+                    raise ValueError(f"an array of shape {shape} with {len(values)} values")
+                out = np.empty(len(values), dtype=object)
+                out[:] = self.decode(values)
+                return out.reshape(shape)
+        raise ValueError(f"{tag} with {content!r:.60}")
+
+    def _object(self, content: Any) -> Any:
+        match content:
+            case {"random_state": state}:
+                generator = np.random.RandomState()
+                generator.set_state(self.decode(state))
+                return generator
+            case {"record": str(name), "fields": dict(parts)}:
+                kind: Any = self._records[name]
+                return kind(**{k: self.decode(v) for k, v in parts.items()})
+            case {"estimator": str(name), "state": dict(state)}:
+                return self._rebuild(name, {k: self.decode(v) for k, v in state.items()})
+        raise ValueError(f"an object of unknown kind: {content!r:.60}")

@@ -1,0 +1,116 @@
+"""Tables for the command line: CSV by the standard library, Parquet by pyarrow; columns by name."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class TableError(ValueError):
+    """What is wrong with a table, and where."""
+
+
+@dataclass
+class Table:
+    """Columns by name: numbers, or texts where a column holds other things."""
+
+    columns: dict[str, NDArray[Any]]
+    source: str
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), ()))
+
+    def column(self, name: str) -> NDArray[Any]:
+        """The column of that name."""
+        if name not in self.columns:
+            raise TableError(f"{self.source} has no column {name!r}: it has {', '.join(self.columns)}")
+        return self.columns[name]
+
+    def matrix(self, names: Iterable[str]) -> NDArray[np.float64]:
+        """Columns side by side, as finite numbers."""
+        parts = []
+        for name in names:
+            values = self.column(name)
+            if values.dtype.kind not in "fiub":
+                raise TableError(
+                    f"column {name!r} of {self.source} holds {values[0]!r} and is not numeric: leave it out with "
+                    "--features, or encode it"
+                )
+            bad = np.flatnonzero(~np.isfinite(values.astype(np.float64)))
+            if len(bad):
+                raise TableError(f"column {name!r} of {self.source} is empty or not finite in row {bad[0] + 1}")
+            parts.append(values.astype(np.float64))
+        return np.column_stack(parts) if parts else np.empty((len(self), 0))
+
+
+def read(path: str | os.PathLike[str]) -> Table:
+    """Read a table; the ending tells how."""
+    path = Path(path)
+    return _parquet(path) if path.suffix.lower() in (".parquet", ".pq") else _csv(path)
+
+
+def _parquet(path: Path) -> Table:
+    try:
+        from pyarrow import ArrowException, parquet
+    except ImportError:
+        raise TableError(f"{path}: Parquet needs pyarrow: pip install 'kernsift[arrow]'") from None
+    try:
+        table = parquet.read_table(path)
+    except ArrowException as error:
+        raise TableError(f"{path} cannot be read as Parquet: {error}") from error
+    return Table({name: table.column(name).to_numpy() for name in table.column_names}, str(path))
+
+
+def _csv(path: Path) -> Table:
+    with open(path, newline="", encoding="utf-8-sig") as file:
+        names, rows = csv_rows(file, str(path))
+        cells = list(rows)
+    if not cells:
+        raise TableError(f"{path} has a header and no rows")
+    columns = zip(*cells, strict=True)
+    return Table({name: _values(column) for name, column in zip(names, columns, strict=True)}, str(path))
+
+
+def csv_rows(file: Iterable[str], source: str) -> tuple[list[str], Iterator[list[str]]]:
+    """The names of the first line, and the rows after it, each as long as the header."""
+    reader = csv.reader(file)
+    names = [name.strip() for name in next(reader, [])]
+    if not names:
+        raise TableError(f"{source} is empty: the first line must name the columns")
+    if all(_is_number(name) for name in names):
+        raise TableError(f"the first line of {source} holds numbers: it must name the columns")
+    if len(set(names)) != len(names):
+        raise TableError(f"{source} names a column twice: {', '.join(names)}")
+
+    def rows() -> Iterator[list[str]]:
+        for row in reader:
+            if not row:
+                continue  # a blank line
+            if len(row) != len(names):
+                raise TableError(f"line {reader.line_num} of {source} has {len(row)} cells, the header {len(names)}")
+            yield row
+
+    return names, rows()
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _values(cells: tuple[str, ...]) -> NDArray[Any]:
+    """Numbers, with NaN for empty cells; texts if a cell is neither."""
+    try:
+        return np.array([float(cell) if cell.strip() else np.nan for cell in cells])
+    except ValueError:
+        return np.array([cell.strip() for cell in cells])

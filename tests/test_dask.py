@@ -1,0 +1,215 @@
+"""Distributed sums: exact against one process, on every collection, on two workers, and when one of them dies."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import kernsift
+import numpy as np
+import pytest
+from kernsift import SubsetLSSVMClassifier, SubsetLSSVMRegressor
+from sklearn.base import clone
+
+pytest.importorskip("dask.array", reason="needs dask: pip install 'kernsift[dask]'")
+
+import dask
+import dask.array as da
+from kernsift.dask import fit
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # dask and distributed warn of things of their own
+
+
+def table(n=600, outputs=0):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(n, 3))
+    y = np.sin(2 * X[:, 0]) + 0.3 * X[:, 1]
+    return X, (np.column_stack([y, X[:, 2] ** 2]) if outputs else y)
+
+
+def parts(*arrays, rows=90):
+    return [da.from_array(a, chunks=(rows, *a.shape[1:])) for a in arrays]
+
+
+def in_one_process(estimator, X, y, weight=None, sample=20_000):
+    """The same basis, and all rows at once."""
+    from kernsift import _core
+
+    rows = np.arange(len(X)) if weight is None else np.flatnonzero(weight > 0)
+    kept = rows[np.argsort(_core.row_keys(np.ascontiguousarray(X[rows]), 0), kind="stable")[:sample]]
+    labels = {"classes": np.unique(y)} if hasattr(estimator, "predict_proba") else {}
+    weights = {} if weight is None else {"sample_weight": weight[kept]}
+    estimator.select_basis(X[kept], y[kept], **labels, **weights)
+    return estimator.merge(estimator.accumulate(X, y, weight))
+
+
+def assert_same(model, expected, X):
+    np.testing.assert_array_equal(model.basis_vectors_, expected.basis_vectors_)
+    assert model.n_samples_seen_ == expected.n_samples_seen_
+    assert model.alpha_ == pytest.approx(expected.alpha_)
+    # the same sums in another order
+    np.testing.assert_allclose(model.predict(X), expected.predict(X), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("basis", ["pruned", "efvs", "random"])
+@pytest.mark.parametrize("outputs", [0, 2])
+def test_arrays_give_what_one_process_gives(basis, outputs):
+    X, y = table(outputs=outputs)
+    settings = {"basis": basis, "max_basis": 25, "random_state": 0}
+    model = SubsetLSSVMRegressor(**settings)
+    assert fit(model, *parts(X, y), sample=200, split_every=3) is model
+    assert_same(model, in_one_process(SubsetLSSVMRegressor(**settings), X, y, sample=200), X)
+
+
+def test_the_cut_does_not_matter():
+    X, y = table()
+    models = [
+        fit(SubsetLSSVMRegressor(max_basis=20, random_state=0), *parts(X, y, rows=r), sample=150) for r in (50, 333)
+    ]
+    assert_same(models[0], models[1], X)
+    cut = da.from_array(X, chunks=(70, 2)), da.from_array(y, chunks=41)  # across columns too, and y otherwise
+    assert_same(fit(SubsetLSSVMRegressor(max_basis=20, random_state=0), *cut, sample=150), models[1], X)
+
+
+def test_weights_and_classes():
+    X, y = table()
+    labels = np.array(["low", "middle", "high"])[np.digitize(y, [-0.5, 0.5])]
+    weight = np.random.default_rng(1).integers(0, 3, len(X)).astype(float)
+    for count in (100, 20_000):
+        model = fit(SubsetLSSVMClassifier(max_basis=20, random_state=0), *parts(X, labels, weight), sample=count)
+        expected = in_one_process(SubsetLSSVMClassifier(max_basis=20, random_state=0), X, labels, weight, count)
+        assert model.classes_.tolist() == ["high", "low", "middle"]
+        np.testing.assert_array_equal(model.predict(X), expected.predict(X))
+        np.testing.assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-6)
+
+
+def test_a_sample_of_ones_own_reads_the_rows_once():
+    X, y = table()
+    read = []
+
+    def load(block, block_info=None):
+        read.append(block_info[0]["chunk-location"][0])
+        return block
+
+    Xd, yd = parts(X, y)
+    model = fit(SubsetLSSVMRegressor(max_basis=20, random_state=0), Xd.map_blocks(load, dtype=float), yd,
+                sample=(X[:100], y[:100]))  # fmt: skip
+    assert sorted(read) == sorted(set(read))
+    expected = SubsetLSSVMRegressor(max_basis=20, random_state=0).select_basis(X[:100], y[:100])
+    assert_same(model, expected.merge(expected.accumulate(X, y)), X)
+
+
+def frames():
+    pd = pytest.importorskip("pandas", reason="needs pandas")
+    dd = pytest.importorskip("dask.dataframe", reason="needs dask's data frames")
+    X, y = table()
+    return pd.DataFrame(X, columns=["a", "b", "c"]).assign(y=y, w=1.0 + np.arange(len(X)) % 2), dd
+
+
+def test_data_frames_and_parquet(tmp_path):
+    frame, dd = frames()
+    ddf = dd.from_pandas(frame, npartitions=5)
+    X, y, w = frame[["a", "b", "c"]].to_numpy(), frame.y.to_numpy(), frame.w.to_numpy()
+    expected = in_one_process(SubsetLSSVMRegressor(max_basis=20, random_state=0), X, y, w, 300)
+    ddf.to_parquet(tmp_path / "rows")
+    files = sorted(str(p) for p in (tmp_path / "rows").glob("*.parquet"))
+    for data, target, weight in (
+        (ddf, "y", "w"),
+        (ddf[["a", "b", "c"]], ddf.y, ddf.w),
+        (str(tmp_path / "rows"), "y", "w"),
+        (files, "y", "w"),
+    ):
+        model = fit(SubsetLSSVMRegressor(max_basis=20, random_state=0), data, target, weight, sample=300)
+        assert_same(model, expected, X)
+        assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+    # prediction needs nothing of ours
+    features = ddf[["a", "b", "c"]]
+    np.testing.assert_allclose(
+        features.map_partitions(model.predict, meta=float).compute(), expected.predict(X), atol=1e-9
+    )
+    model = clone(model).fit(X, y)
+    predicted = da.from_array(X, chunks=(100, 3)).map_blocks(model.predict, dtype=float, drop_axis=1)
+    np.testing.assert_array_equal(predicted.compute(), model.predict(X))
+
+
+def test_mismatched_partitions_are_named():
+    frame, dd = frames()
+    good, meta = frame[:100], frame[:0]
+
+    def broken(second):
+        return dd.from_delayed([dask.delayed(good), dask.delayed(second)], meta=meta, verify_meta=False)
+
+    model = SubsetLSSVMRegressor(max_basis=10, random_state=0)
+    before = dict(model.__dict__)
+    for second, said in (
+        (good.drop(columns="b"), "partition 1 has columns a, c, y, w"),
+        (good.assign(d=1.0), "partition 1 has columns a, b, c, y, w, d"),
+        (good.drop(columns="y"), "no column 'y'"),
+        (good.assign(b="red"), "column 'b' of partition 1 has dtype"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            fit(model, broken(second), "y", "w")
+    ordered = fit(clone(model), broken(good[["w", "y", "c", "b", "a"]]), "y", "w")  # another order is no fault
+    assert ordered.n_samples_seen_ == 200
+    X, y = table()
+    Xd, yd = parts(X, y)
+    for arguments, said in (
+        ((Xd, yd[:500]), "y has 500 rows and X has 600"),
+        ((Xd, yd, da.ones(3)), "sample_weight has 3 rows"),
+        ((dd.from_pandas(frame[["a"]], npartitions=2), dd.from_pandas(frame.y, npartitions=3)), "y has 3 partitions"),
+        ((Xd, y), "must be a dask collection"),
+        ((X, y), "dask array or DataFrame"),
+        ((Xd, "y"), "names a column"),
+        ((dd.from_pandas(frame, npartitions=2), "z"), "no column 'z'"),
+        ((da.where(Xd > 3, np.nan, Xd), yd), "NaN"),
+    ):
+        with pytest.raises((ValueError, TypeError), match=said):
+            fit(model, *arguments)
+    with pytest.raises(TypeError, match="OROLSRegressor"):
+        fit(kernsift.OROLSRegressor(), Xd, yd)
+    with pytest.raises(ValueError, match="loo"):
+        fit(SubsetLSSVMRegressor(alpha="loo"), Xd, yd)
+    assert model.__dict__ == before
+
+
+# --- workers of their own
+
+
+def chunk(number, folder):
+    """Rows of a partition; the first time, the worker that reads number 5 is killed."""
+    flag = Path(folder) / "killed"
+    if number == 5 and folder and not flag.exists():
+        flag.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return np.random.default_rng(number).normal(size=(80, 3))
+
+
+def target(X):
+    return np.sin(2 * X[:, 0])
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    distributed = pytest.importorskip("distributed", reason="needs distributed")
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 5}),
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
+@pytest.mark.parametrize("dies", [False, True])
+def test_two_workers_one_of_which_dies(dies, cluster, tmp_path):
+    folder = str(tmp_path) if dies else ""
+    chunks = [dask.delayed(chunk)(i, folder) for i in range(12)]
+    Xd = da.concatenate([da.from_delayed(c, (80, 3), float) for c in chunks])
+    yd = Xd.map_blocks(target, dtype=float, drop_axis=1)
+    model = fit(SubsetLSSVMRegressor(max_basis=20, random_state=0), Xd, yd, sample=300)
+    assert (tmp_path / "killed").exists() is dies
+    X = np.concatenate([chunk(i, "") for i in range(12)])
+    assert_same(model, in_one_process(SubsetLSSVMRegressor(max_basis=20, random_state=0), X, target(X), sample=300), X)
+    predicted = Xd.map_blocks(model.predict, dtype=float, drop_axis=1).compute()
+    np.testing.assert_allclose(predicted, model.predict(X), atol=1e-12)

@@ -1,0 +1,89 @@
+"""``health()``: sound states are called sound, each kind of damage is found and named."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from kernsift import KRLSRegressor, OnlineLSSVMClassifier, OnlineLSSVMRegressor
+
+
+def rows(n=600):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(n, 2))
+    return X, np.sin(2 * X[:, 0])
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"fit_intercept": False},
+        {"engine": "inverse"},
+        {"engine": "inverse", "fit_intercept": False},
+        {"forgetting": 0.98},
+        {"exact_rows": 40, "forgetting": 0.9},
+        {"alpha": 1e-8, "novelty_tol": 1e-8, "max_basis": 100},
+        {"kernel": "linear", "alpha": 1e-3},
+        {"kernel": "polynomial", "degree": 2},
+    ],
+)
+def test_what_learning_leaves_is_sound(parameters):
+    X, y = rows()
+    model = OnlineLSSVMRegressor(**{"gamma": 0.5, "max_basis": 25, **parameters})
+    for first in range(0, len(X), 150):
+        model.partial_fit(X[first : first + 150], y[first : first + 150])
+        report = model.health()
+        assert report["problems"] == []
+        assert report["sound"] is True
+    K = model._core.kernel.matrix(model.basis_vectors_, model.basis_vectors_)
+    assert report["kernel_condition"] == pytest.approx(np.linalg.cond(K), rel=1e-6)
+    assert report["inverse_condition"] >= 1
+    assert {name: report[name] for name in model.audit_} == model.audit_
+
+
+def test_other_estimators_and_the_first_row():
+    X, y = rows()
+    assert KRLSRegressor(gamma=0.5, max_basis=25).fit(X, y).health()["sound"]
+    assert OnlineLSSVMClassifier(gamma=0.5, max_basis=25).fit(X, y > 0).health()["sound"]
+    assert OnlineLSSVMRegressor(gamma=0.5).partial_fit(X[:1], y[:1]).health()["sound"]
+
+
+def damaged(model, **changes):
+    """The model with arrays of its state replaced."""
+    state = model.__getstate__()
+    arrays = {**state["_core"]["arrays"]}
+    arrays |= {name: change(arrays[name].copy()) for name, change in changes.items()}
+    other = type(model).__new__(type(model))
+    other.__setstate__({**state, "_core": {**state["_core"], "arrays": arrays}})
+    return other
+
+
+def entry(i, j, value):
+    def change(A):
+        A[i, j] = value
+        return A
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("engine", "name", "change", "said"),
+    [
+        ("orthonormal", "factor", entry(5, 2, 0.7), "factor is not the factor"),
+        ("orthonormal", "basis", entry(3, 0, 9.0), "factor is not the factor"),
+        ("orthonormal", "inverse", lambda C: -C, "not positive definite"),
+        ("orthonormal", "inverse", lambda C: 1e3 * C, "exceeds what the ridge allows"),
+        ("orthonormal", "cost", lambda c: -c, "cost is negative"),
+        ("orthonormal", "counters", lambda c: c + 1, "rows seen and"),
+        ("inverse", "kernel_inverse", lambda A: 1.1 * A, "not the inverse"),
+        ("inverse", "inverse", lambda C: -C, "not positive definite"),
+    ],
+)
+def test_damage_is_found_and_named(engine, name, change, said):
+    X, y = rows()
+    model = OnlineLSSVMRegressor(gamma=0.5, max_basis=25, engine=engine).fit(X, y)
+    report = damaged(model, **{name: change}).health()
+    assert not report["sound"]
+    assert any(said in problem for problem in report["problems"]), report["problems"]
+    model.max_basis = 24
+    assert "25 kernels and max_basis=24" in model.health()["problems"]

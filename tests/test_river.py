@@ -1,0 +1,213 @@
+"""The river adapters: river's own checks, and features and classes that come late as if they had always been there."""
+
+from __future__ import annotations
+
+import pickle
+
+import kernsift
+import numpy as np
+import pytest
+
+pytest.importorskip("river", reason="needs river: pip install 'kernsift[river]'")
+pd = pytest.importorskip("pandas", reason="needs pandas")
+
+from kernsift.river import OnlineLSSVMClassifier, OnlineLSSVMRegressor  # noqa: E402
+from river import checks, compat, datasets, evaluate, linear_model, metrics, preprocessing  # noqa: E402
+
+MODELS = [
+    OnlineLSSVMRegressor(),
+    OnlineLSSVMRegressor(max_basis=10, exact_rows=5, kernel="matern32"),
+    OnlineLSSVMClassifier(),
+    OnlineLSSVMClassifier(max_basis=10, forgetting=0.99, fit_intercept=False),
+]
+CHECKS = [(model, check) for model in MODELS for check in checks.yield_checks(model)]
+
+
+@pytest.mark.filterwarnings("ignore")  # the checks provoke warnings of river's own
+@pytest.mark.parametrize(("model", "check"), CHECKS, ids=lambda value: getattr(value, "__name__", type(value).__name__))
+def test_river_checks(model, check):
+    assert not model._unit_test_skips()
+    check(model.clone())
+
+
+def rows(n=120, seed=4):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    return X, np.sin(2 * X[:, 0]) + 0.3 * X[:, 2]
+
+
+def as_dict(row, names="abc"):
+    return dict(zip(names, row.tolist(), strict=True))
+
+
+PARAMETERS = [
+    {"kernel": "rbf"},
+    {"kernel": "laplacian"},
+    {"kernel": "matern52", "exact_rows": 15, "max_basis": 12},
+    {"kernel": "polynomial", "degree": 2},
+    {"kernel": "linear", "fit_intercept": False},
+    {"kernel": "rbf", "max_basis": 8, "forgetting": 0.98, "fit_intercept": False},
+]
+
+
+@pytest.mark.parametrize("parameters", PARAMETERS)
+def test_rows_are_learned_as_the_estimator_learns_them(parameters):
+    X, y = rows()
+    model = OnlineLSSVMRegressor(gamma=0.5, **parameters)
+    expected = kernsift.OnlineLSSVMRegressor(gamma=0.5, **parameters)
+    for i, (x, target) in enumerate(zip(X, y, strict=True)):
+        model.learn_one(as_dict(x), target)
+        expected.partial_fit(X[i : i + 1], y[i : i + 1])
+    assert model.n_basis == expected.n_basis_ >= 3
+    predicted = [model.predict_one(as_dict(x)) for x in X]
+    # the same rows one by one: nothing but the last bits of a fused product may differ
+    np.testing.assert_allclose(predicted, expected.predict(X), rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("parameters", PARAMETERS)
+def test_a_feature_that_comes_late_was_zero_before(parameters):
+    X, y = rows()
+    X[:50, 1] = X[50::7, 1] = 0.0  # absent at first, and missing now and then later
+    always, late = (OnlineLSSVMRegressor(gamma=0.5, **parameters) for _ in range(2))
+    for x, target in zip(X, y, strict=True):
+        row = as_dict(x)
+        always.learn_one(row, target)
+        late.learn_one({name: value for name, value in row.items() if value != 0.0}, target)
+    assert late.n_basis == always.n_basis > 2
+    for x in X:
+        # the order of the features differs, and with it the last bits of the sums
+        assert late.predict_one(as_dict(x)) == pytest.approx(always.predict_one(as_dict(x)), rel=0, abs=1e-9)
+    assert sorted(late.features) == ["a", "b", "c"]
+    assert late.predict_one({"a": 1.0, "c": 0.5, "b": 0.0}) == pytest.approx(late.predict_one({"c": 0.5, "a": 1.0}))
+
+
+@pytest.mark.parametrize("parameters", PARAMETERS)
+def test_a_class_that_comes_late_was_there_before(parameters):
+    X, _ = rows(150)
+    y = np.array(["left", "right", "far"])[np.where(X[:, 1] > 0.9, 2, (X[:, 0] > 0).astype(int))]
+    y[:60] = np.where(y[:60] == "far", "left", y[:60])
+    late = OnlineLSSVMClassifier(gamma=0.5, **parameters)
+    known = OnlineLSSVMClassifier(gamma=0.5, **parameters)
+    late.learn_one(as_dict(X[0]), y[0])
+    known.learn_one(as_dict(X[0]), y[0])
+    for label in ("right", "far"):
+        known._meets(label)
+    for x, label in zip(X[1:], y[1:], strict=True):
+        late.learn_one(as_dict(x), label)
+        known.learn_one(as_dict(x), label)
+    assert sorted(late.classes) == ["far", "left", "right"]
+    assert late.n_basis == known.n_basis
+    for x in X[:40]:
+        mine = late._core.predict_one(late._values(as_dict(x)))[[late.classes.index(c) for c in known.classes]]
+        np.testing.assert_allclose(mine, known._core.predict_one(known._values(as_dict(x))), rtol=0, atol=1e-10)
+
+
+def test_two_classes_decide_as_the_estimator_does():
+    X, y = rows(200)
+    labels = y > 0
+    model = OnlineLSSVMClassifier(gamma=0.5)
+    expected = kernsift.OnlineLSSVMClassifier(gamma=0.5)
+    for i, x in enumerate(X):
+        model.learn_one(as_dict(x), labels[i])
+        expected.partial_fit(X[i : i + 1], labels[i : i + 1], classes=[False, True])
+    # targets 0 and 1 with a constant are those of -1 and 1; two columns decide as one: only rounding is between
+    np.testing.assert_allclose(
+        [2 * model._core.predict_one(x)[model.classes.index(True)] - 1 for x in X],
+        expected.decision_function(X),
+        atol=1e-9,
+    )
+    probabilities = np.array([[model.predict_proba_one(as_dict(x))[c] for c in (False, True)] for x in X])
+    assert np.abs(probabilities - expected.predict_proba(X)).max() < 0.05  # the first rows tell the temperature less
+
+
+def test_bad_rows_change_nothing_and_say_what():
+    X, y = rows(30)
+    model, classifier = OnlineLSSVMRegressor(kernel="linear"), OnlineLSSVMClassifier()
+    for x, target in zip(X, y, strict=True):
+        model.learn_one(as_dict(x), target)
+        classifier.learn_one(as_dict(x), target > 0)
+    for learner, target in ((model, 1.0), (classifier, "new")):
+        before = pickle.dumps(learner)
+        for x in ({"a": "red"}, {"a": float("nan"), "b": 1.0, "c": 2.0}, {"z": None}, {"y": float("inf")}):
+            with pytest.raises(ValueError, match=f"feature '{next(iter(x))}' is"):
+                learner.learn_one(x, target)
+        with pytest.raises(ValueError, match="w is -1"):
+            learner.learn_one(as_dict(X[0]), target, w=-1)
+        for bad in (None, float("nan")):
+            with pytest.raises((ValueError, TypeError)):
+                learner.learn_one({**as_dict(X[0]), "fresh": 1.0}, bad)
+        frame = pd.DataFrame(X, columns=list("abc"))
+        with pytest.raises(ValueError, match="one target for each of the 30 rows"):
+            learner.learn_many(frame, pd.Series(y[:7] > 0))
+        with pytest.raises(ValueError, match="feature 'd' holds NaN"):
+            learner.learn_many(frame.assign(d=np.nan), pd.Series(y > 0))
+        with pytest.raises(ValueError, match="feature 'd' holds values that are no numbers"):
+            learner.learn_many(frame.assign(d="red"), pd.Series(y > 0))
+        learner.learn_many(frame[:0], pd.Series(y[:0]))
+        assert pickle.dumps(learner) == before
+    with pytest.raises(ValueError, match="overflows"):
+        model.learn_one({"a": 1e200, "b": 0.0, "c": 0.0}, 1.0)
+    with pytest.raises(ValueError, match="no features"):
+        OnlineLSSVMRegressor().learn_one({}, 1.0)
+    with pytest.raises(ValueError, match="'alpha' parameter"):
+        OnlineLSSVMRegressor(alpha=-1).learn_one({"a": 1.0}, 1.0)
+
+
+def test_adapters_are_saved_and_resume(tmp_path):
+    X, y = rows(80)
+    for model, targets in ((OnlineLSSVMRegressor(max_basis=9), y), (OnlineLSSVMClassifier(), np.sign(y).astype(int))):
+        model.save(tmp_path / "empty.npz")
+        assert kernsift.load(tmp_path / "empty.npz").predict_one({"a": 1.0}) in (0.0, None)
+        for x, target in zip(X[:40], targets[:40], strict=True):
+            model.learn_one(as_dict(x), target)
+        model.save(tmp_path / "m.npz")
+        again = kernsift.load(tmp_path / "m.npz")
+        assert type(again) is type(model)
+        for x, target in zip(X[40:], targets[40:], strict=True):
+            for each in (model, again):
+                each.learn_one({**as_dict(x), "late": 1.0}, target)
+            assert again.predict_one(as_dict(x)) == model.predict_one(as_dict(x))
+        for each, path in ((model, tmp_path / "a.npz"), (again, tmp_path / "b.npz")):
+            each.save(path)
+        assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+        assert model._raw_memory_usage > sum(v.nbytes for v in model._core.state().values())
+
+
+def test_polars_frames_are_taken_too():
+    pl = pytest.importorskip("polars", reason="needs polars")
+    X, y = rows(60)
+    model, expected = OnlineLSSVMRegressor(gamma=0.5), OnlineLSSVMRegressor(gamma=0.5)
+    frame = pd.DataFrame(X, columns=list("abc"))
+    model.learn_many(pl.DataFrame(X, schema=list("abc")), pl.Series(y))
+    expected.learn_many(frame, pd.Series(y))
+    answer = model.predict_many(pl.DataFrame(X, schema=list("abc")))
+    assert isinstance(answer, pl.Series)
+    np.testing.assert_array_equal(answer.to_numpy(), expected.predict_many(frame).to_numpy())
+
+
+def test_a_model_of_river_stands_in_a_pipeline():
+    model = preprocessing.StandardScaler() | OnlineLSSVMRegressor(max_basis=100)
+    error = evaluate.progressive_val_score(datasets.TrumpApproval().take(400), model, metrics.MAE()).get()
+    linear = preprocessing.StandardScaler() | linear_model.LinearRegression()
+    rival = evaluate.progressive_val_score(datasets.TrumpApproval().take(400), linear, metrics.MAE()).get()
+    assert error < 0.5 * rival
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_converted_estimators_work_too():
+    def stream():
+        return datasets.Phishing().take(150)
+
+    converted = compat.convert_sklearn_to_river(kernsift.OnlineLSSVMClassifier(gamma=0.1), classes=[False, True])
+    native = OnlineLSSVMClassifier(gamma=0.1)
+    scores = [evaluate.progressive_val_score(stream(), m, metrics.Accuracy()).get() for m in (converted, native)]
+    assert scores[0] == pytest.approx(scores[1], abs=0.02)  # the same decisions but for the first row's
+    assert scores[0] > 0.8
+
+    regressor = compat.convert_sklearn_to_river(kernsift.OnlineLSSVMRegressor(gamma=0.1))
+    X, y = rows(80)
+    for x, target in zip(X, y, strict=True):
+        regressor.predict_one(as_dict(x))
+        regressor.learn_one(as_dict(x), target)
+    expected = kernsift.OnlineLSSVMRegressor(gamma=0.1).fit(X, y)
+    assert regressor.predict_one(as_dict(X[3])) == pytest.approx(expected.predict(X[3:4])[0], abs=1e-9)
