@@ -80,6 +80,8 @@ void OnlineLSSVM<State>::learn_parts(const Rows& X, const Rows& Y, const ConstVe
 }
 
 template auto OnlineLSSVM<OrthonormalState>::sum_rows(const Rows&, const Rows&, const ConstVectorRef&, RowsOut) const;
+template Index OnlineLSSVM<OrthonormalState>::rows_a_part() const;
+template Index OnlineLSSVM<InverseState>::rows_a_part() const;
 template Index OnlineLSSVM<OrthonormalState>::rows_a_step(bool) const;
 template Index OnlineLSSVM<InverseState>::rows_a_step(bool) const;
 template bool OnlineLSSVM<OrthonormalState>::learns_in_parts(bool) const;
