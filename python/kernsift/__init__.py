@@ -7,6 +7,7 @@ _load_core()
 from ._config import build_config  # noqa: E402
 from ._feature_vectors import FeatureVectorSelector  # noqa: E402
 from ._krls import KRLSRegressor  # noqa: E402
+from ._learn_gamma import learn_gamma  # noqa: E402
 from ._lssvm import LSSVMClassifier, LSSVMRegressor  # noqa: E402
 from ._lstd import KernelLSTD  # noqa: E402
 from ._online import OnlineLSSVMClassifier, OnlineLSSVMRegressor  # noqa: E402
@@ -34,4 +35,5 @@ __all__ = [
     "SubsetLSSVMRegressor",
     "__version__",
     "build_config",
+    "learn_gamma",
 ]

@@ -10,9 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _core
 from ._fitted_core import FittedCore
-from ._kernel import KERNEL_CONSTRAINTS, make_kernel
+from ._kernel import LEARNING_CONSTRAINTS, make_kernel
+from ._learn_gamma import wants_learning
 from ._threads import n_threads
-from ._validation import Interval, StrOptions, check_is_fitted, check_rows
+from ._validation import Interval, StrOptions, check_is_fitted, check_rows, unchanged_on_error
+from ._warm_up import begin_again, learn_warming_up
 
 ADMISSIONS = ("product", "two-part", "per-sample", "novelty")
 OUTCOMES = (
@@ -32,7 +34,7 @@ class OnlineBase(FittedCore):
     """Parameters, state and fitted attributes; the subclasses say what a target is."""
 
     _parameter_constraints: dict[str, list[Any]] = {
-        **KERNEL_CONSTRAINTS,
+        **LEARNING_CONSTRAINTS,
         "alpha": [Interval(Real, 0, None, closed="left")],
         "max_basis": [Interval(Integral, 1, None, closed="left"), None],
         "novelty_tol": [Interval(Real, 0, None, closed="left")],
@@ -43,6 +45,7 @@ class OnlineBase(FittedCore):
         "swap_until": [Interval(Integral, 1, None, closed="left"), None],
         "exact_rows": [Interval(Integral, 0, None, closed="left")],
         "forgetting": [Interval(Real, 0, 1, closed="right")],
+        "learn_rows": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
@@ -64,6 +67,7 @@ class OnlineBase(FittedCore):
         swap_until: int | None = None,
         exact_rows: int = 0,
         forgetting: float = 1.0,
+        learn_rows: int = 2000,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -81,6 +85,7 @@ class OnlineBase(FittedCore):
         self.swap_until = swap_until
         self.exact_rows = exact_rows
         self.forgetting = forgetting
+        self.learn_rows = learn_rows
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -88,10 +93,11 @@ class OnlineBase(FittedCore):
 
     on_full: str = "prune"  # what an admission means at the cap; a parameter of KRLS only
 
-    def _start(self, X: NDArray[np.float64], weight: NDArray[np.float64], n_outputs: int) -> Any:
+    def _start(self, X: NDArray[np.float64], weight: NDArray[np.float64], n_outputs: int, gamma: Any = None) -> Any:
         """Make the core for a stream that begins with X."""
         self._check_beyond_the_papers()
-        kernel = make_kernel(self.kernel, self.gamma, self.degree, self.coef0, X, weight, self.random_state)
+        gamma = self.gamma if gamma is None else gamma
+        kernel = make_kernel(self.kernel, gamma, self.degree, self.coef0, X, weight, self.random_state)
         return _ENGINES[self.engine](
             kernel,
             n_outputs,
@@ -107,18 +113,33 @@ class OnlineBase(FittedCore):
             self.on_full,
         )
 
-    def _begin(self, X: NDArray[np.float64], weight: NDArray[np.float64], n_outputs: int) -> Any:
-        core = self._start(X, weight, n_outputs)
+    def _begin(self, X: NDArray[np.float64], weight: NDArray[np.float64], n_outputs: int, gamma: Any = None) -> Any:
+        core = self._start(X, weight, n_outputs, gamma)
         # n_jobs changes how, not what
         self._begun_with = {name: value for name, value in self.get_params(deep=False).items() if name != "n_jobs"}
         return core
 
-    def _refit(self, X: NDArray[np.float64], targets: NDArray[np.float64], weight: NDArray[np.float64]) -> None:
+    def _check_warm(self, what: str) -> None:
+        if "_warm_up" in self.__dict__:
+            raise ValueError(
+                f"{what} needs the widths, and with gamma='learn' they come with row {self.learn_rows} (learn_rows): "
+                "use partial_fit until then, or fit"
+            )
+
+    def _refit(
+        self, X: NDArray[np.float64], targets: NDArray[np.float64], weight: NDArray[np.float64], new_widths: bool
+    ) -> None:
         if self.engine == "inverse":
             raise ValueError("refit goes beyond the papers and engine='inverse' is their literal form")
         self._needs_ridge("refit")
+        self._check_warm("refit")
         if not (weight > 0).any():
             raise ValueError("sample_weight is zero for every row: give at least one row a positive weight")
+        if new_widths:
+            if not wants_learning(self.gamma):
+                raise ValueError(f"new_widths=True learns the widths again, and gamma={self.gamma!r} gives them")
+            with unchanged_on_error(self):
+                begin_again(self, (X, targets, weight))
         check_rows(self._fitted().kernel, X)
         self._fitted().refit(X, targets, weight)
 
@@ -147,6 +168,11 @@ class OnlineBase(FittedCore):
         exact_apriori: bool,
     ) -> NDArray[np.float64]:
         """Send checked rows to the core; answers the predictions made before each row was learned."""
+        if restart:
+            for name in ("learned_gamma_", "_warm_up"):
+                self.__dict__.pop(name, None)
+        if wants_learning(self.gamma) and (restart or "_warm_up" in self.__dict__):
+            return learn_warming_up(self, X, targets, weight, restart, exact_apriori)
         core = self._begin(X, weight, targets.shape[1]) if restart else self._fitted()
         check_rows(core.kernel, X)
         self._core = core

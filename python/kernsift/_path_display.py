@@ -83,7 +83,7 @@ class PruningPathDisplay:
         **kwargs : dict
             For ``ax.plot``.
         """
-        if not hasattr(estimator, "path_"):
+        if not hasattr(estimator, "path_") or not hasattr(estimator, "at_size"):
             raise ValueError(
                 f"estimator must be a fitted SparseLSSVMRegressor or SparseLSSVMClassifier, got {estimator!r}"
             )
