@@ -571,6 +571,7 @@ class PaperModel:
         usefulness_tol: float = 1e-4,
         admission: str = "product",
         max_basis: int = 0,
+        hysteresis: float = 1.0,
         fit_intercept: bool = True,
         n_outputs: int = 1,
         dtype: Any = np.longdouble,
@@ -579,7 +580,7 @@ class PaperModel:
             raise ValueError(f"admission={admission!r}")
         self.kernel, self.alpha, self.admission = kernel, alpha, admission
         self.novelty_tol, self.usefulness_tol, self.max_basis = novelty_tol, usefulness_tol, max_basis
-        self.fit_intercept, self.dtype = fit_intercept, np.dtype(dtype)
+        self.hysteresis, self.fit_intercept, self.dtype = hysteresis, fit_intercept, np.dtype(dtype)
         self.n_seen = 0
         self.indices: list[int] = []
         self.basis = np.zeros((0, 0), self.dtype)
@@ -693,6 +694,7 @@ class PaperModel:
             padded = np.zeros((m + 1, Y.shape[1]), self.dtype)
             padded[keep] = beta_i
             scores[i] = self.cost_increase(grown, grown_basis, weights, beta_g, bias_g, padded, bias_i)
+        scores[m] *= self.hysteresis
         tied = np.flatnonzero(scores <= scores.min() * (1 + TIE))
         others = np.delete(scores, tied)
         if len(others):

@@ -25,11 +25,12 @@ class SymmetricInverseMachine(RuleBasedStateMachine):
         self.B = random_spd(self.rng, n)
         self.part = _core.SymmetricInverse(np.linalg.inv(self.B))
 
-    @rule()
-    def test_JP_9_add_outer(self):
+    @rule(later=st.booleans())
+    def test_JP_9_add_outer(self, later):
         b = self.rng.standard_normal(len(self.B))
         u = self.part.apply(b)
-        self.part.add_outer(u, -1.0 / (1.0 + b @ u))
+        change = self.part.owe_outer if later else self.part.add_outer
+        change(u, -1.0 / (1.0 + b @ u))
         self.B = self.B + np.outer(b, b)
 
     @precondition(lambda self: len(self.B) < 12)

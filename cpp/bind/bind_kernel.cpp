@@ -1,4 +1,5 @@
 #include "bind/bind.hpp"
+#include "core/expand_single.hpp"
 #include "core/kernels.hpp"
 
 namespace kernsift {
@@ -57,6 +58,25 @@ Array expand(const Kernel& kernel, const Array& vectors, const Array& coef, cons
   return out;
 }
 
+using SingleArray = py::array_t<float, py::array::c_style>;
+
+// The same for rows in single precision, answered in it.
+SingleArray expand_single(const Kernel& kernel, const Array& vectors, const Array& coef, const Array& intercept,
+                          const SingleArray& X, Index threads) {
+  const auto v = rows(vectors, kernel.n_features(), "vectors");
+  const auto c = rows(coef, -1, "coef");
+  const auto b = vector(intercept, c.cols(), "intercept");
+  if (c.rows() != v.rows()) throw std::invalid_argument("coef must have one row per vector");
+  if (X.ndim() != 2 || X.shape(1) != kernel.n_features()) throw std::invalid_argument("X has the wrong shape");
+  SingleArray out({X.shape(0), static_cast<py::ssize_t>(c.cols())});
+  using Single = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  const Eigen::Map<const Single> x(X.data(), X.shape(0), X.shape(1));
+  Eigen::Map<Single> result(out.mutable_data(), out.shape(0), out.shape(1));
+  py::gil_scoped_release unlocked;  // only the buffers above are touched
+  SingleExpansion(kernel, v, c, b).evaluate(x, result, threads);
+  return out;
+}
+
 Array diagonal(const Kernel& kernel, const Array& X) {
   const auto x = rows(X, kernel.n_features(), "X");
   const PreparedRows prepared = prepare(kernel, x);
@@ -89,6 +109,8 @@ void bind_kernel(py::module_& m) {
       .def("matrix", &matrix, py::arg("X").noconvert(), py::arg("Y").noconvert())
       .def("expand", &expand, py::arg("vectors").noconvert(), py::arg("coef").noconvert(),
            py::arg("intercept").noconvert(), py::arg("X").noconvert())
+      .def("expand_single", &expand_single, py::arg("vectors").noconvert(), py::arg("coef").noconvert(),
+           py::arg("intercept").noconvert(), py::arg("X").noconvert(), py::arg("threads") = 1)
       .def("diagonal", &diagonal, py::arg("X").noconvert());
 }
 

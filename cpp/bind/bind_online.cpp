@@ -34,9 +34,30 @@ struct Guarded {
 };
 
 constexpr Index kRowsBetweenSignals = 1024;
+constexpr Index kPartsBetweenSignals = 8;
+
+// Learns rows a bounded number at a time, so that Ctrl-C is heard between two of them. Where a step ends may not depend
+// on the number of threads: the sums of a part would.
+template <class State, class Log>
+void learn_in_steps(OnlineLSSVM<State>& model, const Rows& x, const Rows& y, const ConstVectorRef& v, bool exact_apriori,
+                    const Log& log, std::mutex& mutex) {
+  for (Index first = 0; first < x.rows();) {
+    Index count;
+    {
+      py::gil_scoped_release unlocked;  // C++ objects and numpy buffers held by the caller only
+      const std::lock_guard<std::mutex> lock(mutex);
+      const bool parts = model.learns_in_parts(exact_apriori);
+      count = std::min(parts ? kPartsBetweenSignals * model.rows_a_part() : kRowsBetweenSignals, x.rows() - first);
+      model.learn(x.middleRows(first, count), y.middleRows(first, count), v.segment(first, count), log(first, count));
+    }
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    first += count;
+  }
+}
 
 template <class State>
-py::tuple learn(Guarded<State>& self, const Array& X, const Array& Y, const Array& weights, bool exact_apriori) {
+py::tuple learn(Guarded<State>& self, const Array& X, const Array& Y, const Array& weights, bool exact_apriori,
+                Index threads) {
   OnlineLSSVM<State>& model = self.model;
   const auto x = rows(X, model.dictionary().kernel().n_features(), "X");
   const auto y = rows(Y, model.n_outputs(), "Y");
@@ -48,15 +69,38 @@ py::tuple learn(Guarded<State>& self, const Array& X, const Array& Y, const Arra
   auto f = rows_out(apriori);
   std::uint8_t* const outcomes = outcome.mutable_data();
   std::int64_t* const victims = victim.mutable_data();
-  for (Index first = 0; first < x.rows(); first += kRowsBetweenSignals) {
-    const Index count = std::min(kRowsBetweenSignals, x.rows() - first);
-    self.locked([&] {
-      model.learn(x.middleRows(first, count), y.middleRows(first, count), v.segment(first, count),
-                  LearnLog{f.middleRows(first, count), outcomes + first, victims + first, exact_apriori});
-    });
-    if (PyErr_CheckSignals() != 0) throw py::error_already_set();  // Ctrl-C between two rows
-  }
+  const auto log = [&](Index first, Index count) {
+    return LearnLog{f.middleRows(first, count), outcomes + first, victims + first, exact_apriori, threads};
+  };
+  learn_in_steps(model, x, y, v, exact_apriori, log, self.mutex);
   return py::make_tuple(apriori, outcome, victim);
+}
+
+// On a copy, so that an interrupted second pass leaves the first one's model.
+template <class State>
+void refit(Guarded<State>& self, const Array& X, const Array& Y, const Array& weights, Index threads) {
+  if (!State::kLearnsRuns) throw std::invalid_argument("the explicit engine has no refit");
+  const auto x = rows(X, self.model.dictionary().kernel().n_features(), "X");
+  const auto y = rows(Y, self.model.n_outputs(), "Y");
+  const auto v = vector(weights, x.rows(), "sample_weight");
+  if (y.rows() != x.rows()) throw std::invalid_argument("Y must have one row per row of X");
+  OnlineLSSVM<State> model = self.locked([&] { return self.model; });
+  std::mutex nobody_elses;
+  RowMatrix apriori;
+  std::vector<std::uint8_t> outcome;
+  std::vector<std::int64_t> victim;
+  const auto log = [&](Index, Index count) {
+    apriori.resize(count, y.cols());
+    outcome.resize(static_cast<std::size_t>(count));
+    victim.resize(static_cast<std::size_t>(count));
+    return LearnLog{apriori, outcome.data(), victim.data(), false, threads};
+  };
+  model.begin_refit();
+  learn_in_steps(model, x, y, v, false, log, nobody_elses);
+  self.locked([&] {
+    model.end_refit();
+    self.model = std::move(model);
+  });
 }
 
 // One row at a time: the prediction (and its parts of the variance) before the row `delay` earlier is learned.
@@ -108,17 +152,19 @@ void bind_engine(py::module_& m, const char* name) {
   py::class_<Model>(m, name)
       .def(py::init([](const Kernel& kernel, Index n_outputs, double alpha, double novelty_tol, double usefulness_tol,
                        const std::string& admission, Index max_basis, bool fit_intercept, Index swap_until,
-                       Index exact_rows, double forgetting, const std::string& policy) {
+                       Index exact_rows, double forgetting, const std::string& policy, bool window, double hysteresis) {
              const Admission rule{admission_rule(admission), novelty_tol, usefulness_tol};
              const OnlineSettings settings{alpha,      rule,       max_basis, fit_intercept,
-                                           swap_until, exact_rows, forgetting, on_full(policy)};
+                                           swap_until, exact_rows, forgetting, window, hysteresis, on_full(policy)};
+             if (window && exact_rows < 2) throw std::invalid_argument("a window holds two rows or more");
              if (!State::kLearnsRuns && (swap_until > 0 || exact_rows > 0 || forgetting < 1))
                throw std::invalid_argument("the explicit engine is the papers' form: no swap_until, exact_rows or forgetting");
              return std::make_unique<Model>(kernel, n_outputs, settings);
            }),
            py::arg("kernel"), py::arg("n_outputs"), py::arg("alpha"), py::arg("novelty_tol"),
            py::arg("usefulness_tol"), py::arg("admission"), py::arg("max_basis"), py::arg("fit_intercept"),
-           py::arg("swap_until") = 0, py::arg("exact_rows") = 0, py::arg("forgetting") = 1.0, py::arg("on_full") = "prune")
+           py::arg("swap_until") = 0, py::arg("exact_rows") = 0, py::arg("forgetting") = 1.0, py::arg("on_full") = "prune",
+           py::arg("window") = false, py::arg("hysteresis") = 1.0)
       // A plain py::pickle leaves a class that skops and pickle protocol 1 cannot rebuild without aborting.
       .def("__reduce__",
            [](const Model& self) {
@@ -127,14 +173,14 @@ void bind_engine(py::module_& m, const char* name) {
                  py::make_tuple(self.model.dictionary().kernel(), self.model.n_outputs(), s.alpha,
                                 s.admission.novelty_tol, s.admission.usefulness_tol, rule_name(s.admission.rule),
                                 s.max_basis, s.fit_intercept, s.swap_until, s.exact_rows, s.forgetting,
-                                on_full_name(s.on_full));
+                                on_full_name(s.on_full), s.window, s.hysteresis);
              return py::make_tuple(py::module_::import("kernsift._core").attr("rebuild"),
                                    py::make_tuple(py::type::of<Model>(), arguments, save(self)));
            })
       .def("restore", &load<State>, py::arg("state"))
       .def("state", &save<State>)
       .def("learn", &learn<State>, py::arg("X").noconvert(), py::arg("Y").noconvert(),
-           py::arg("sample_weight").noconvert(), py::arg("exact_apriori") = true)
+           py::arg("sample_weight").noconvert(), py::arg("exact_apriori") = true, py::arg("threads") = 1)
       .def("prequential", &prequential<State>, py::arg("X").noconvert(), py::arg("Y").noconvert(),
            py::arg("sample_weight").noconvert(), py::arg("delay"))
       .def("update", &update<State>, py::arg("x").noconvert(), py::arg("y").noconvert(), py::arg("sample_weight"))
@@ -143,21 +189,18 @@ void bind_engine(py::module_& m, const char* name) {
              const auto row = vector(x, self.model.dictionary().kernel().n_features(), "x");
              Array out = array(self.model.n_outputs());
              const std::lock_guard<std::mutex> lock(self.mutex);
-             self.model.settle();
              self.model.predict_one(row, vector_out(out));
              return out;
            },
            py::arg("x").noconvert())
-      .def("refit",
-           [](Model& self, const Array& X, const Array& Y, const Array& weights) {
-             if (!State::kLearnsRuns) throw std::invalid_argument("the explicit engine has no refit");
-             const auto x = rows(X, self.model.dictionary().kernel().n_features(), "X");
-             const auto y = rows(Y, self.model.n_outputs(), "Y");
-             const auto v = vector(weights, x.rows(), "sample_weight");
-             if (y.rows() != x.rows()) throw std::invalid_argument("Y must have one row per row of X");
-             self.locked([&] { self.model.refit(x, y, v); });
+      .def("refit", &refit<State>, py::arg("X").noconvert(), py::arg("Y").noconvert(),
+           py::arg("sample_weight").noconvert(), py::arg("threads") = 1)
+      .def("prune",
+           [](Model& self, Index kernels) {
+             if (kernels < 1) throw std::invalid_argument("at least one kernel must stay");
+             self.locked([&] { self.model.prune(kernels); });
            },
-           py::arg("X").noconvert(), py::arg("Y").noconvert(), py::arg("sample_weight").noconvert())
+           py::arg("kernels"))
       .def("predict",
            [](const Model& self, const Array& X, Index threads) {
              const auto x = rows(X, self.model.dictionary().kernel().n_features(), "X");

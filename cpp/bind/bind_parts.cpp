@@ -27,19 +27,27 @@ void bind_parts(py::module_& m) {
            }),
            py::arg("inverse").noconvert())
       .def("__reduce__",
-           [](const SymmetricInverse& s) {
+           [](SymmetricInverse& s) {
+             s.settle();
              return py::make_tuple(py::type::of<SymmetricInverse>(), py::make_tuple(to_numpy(s.dense())));
            })
-      .def("dense", [](const SymmetricInverse& s) { return to_numpy(s.dense()); })
+      .def("dense",
+           [](SymmetricInverse& s) {
+             s.settle();
+             return to_numpy(s.dense());
+           })
       .def("apply",
-           [](const SymmetricInverse& s, const Array& x) {
+           [](SymmetricInverse& s, const Array& x) {
              Array out = array(s.size());
-             s.apply(vector(x, s.size(), "x"), vector_out(out));
+             s.apply_settled(vector(x, s.size(), "x"), vector_out(out));
              return out;
            },
            py::arg("x").noconvert())
       .def("add_outer",
            [](SymmetricInverse& s, const Array& u, double scale) { s.add_outer(vector(u, s.size(), "u"), scale); },
+           py::arg("u").noconvert(), py::arg("scale"))
+      .def("owe_outer",
+           [](SymmetricInverse& s, const Array& u, double scale) { s.owe_outer(vector(u, s.size(), "u"), scale); },
            py::arg("u").noconvert(), py::arg("scale"))
       .def("append",
            [](SymmetricInverse& s, const Array& c, double corner) { s.append(vector(c, s.size(), "column"), corner); },

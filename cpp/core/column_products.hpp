@@ -4,15 +4,11 @@
 
 #include <algorithm>
 
-#include "core/types.hpp"
+#include "core/packets.hpp"
 
 namespace kernsift {
 
 namespace column_products {
-
-namespace simd = Eigen::internal;
-using Packet = simd::packet_traits<double>::type;
-constexpr Index kLanes = simd::unpacket_traits<Packet>::size;
 
 // Asks for the same rows of the next C columns: columns are too short for the processor to see the stream by itself.
 template <int C>

@@ -83,6 +83,11 @@ void InverseState::seat_bias(const double* y, double v) {
   log_det_ = std::log(v);
 }
 
+void InverseState::scores(VectorRef scores) const {
+  const Index m = size();
+  scores = beta_.middleRows(offset(), m).rowwise().squaredNorm().cwiseQuotient(P_inv_.diagonal().tail(m));
+}
+
 bool InverseState::scores_after_growth(const Look& row, VectorRef scores) {
   const Index m = size(), b = offset();
   u_.head(m) = P_inv_.diagonal().tail(m);

@@ -32,7 +32,9 @@ class InverseState {
   void seat_bias(const double* y, double v);
 
   void settle() {}
-  void track_diagonal() {}  // P^-1 is explicit
+  void leave_information() {}
+  void track_scores() {}  // P^-1 is explicit
+  void scores(VectorRef scores) const;
   bool scores_after_growth(const Look& row, VectorRef scores);
   void remove(Index i);
 

@@ -10,8 +10,6 @@ namespace kernsift {
 
 namespace {
 
-namespace simd = Eigen::internal;
-constexpr int kLanes = simd::unpacket_traits<Packet>::size;
 constexpr int kPackets = static_cast<int>(kPanel) / kLanes;  // packets a panel
 static_assert(kPackets * kLanes == kPanel, "a panel is a whole number of packets");
 // Rows a tile: with its panel they fill the registers' worth of accumulators that hides the latency of an FMA.

@@ -6,18 +6,14 @@ bool scores_after_growth(const Look& row, const ConstMatrixRef& beta, const Cons
                          const ConstVectorRef& g, const ConstVectorRef& a, const ConstVectorRef& rho, double alpha,
                          VectorRef scores) {
   const double Delta_b = row.delta * (row.den / row.Delta);
-  bool sound = true;
-  for (Index i = 0; i < d.size(); ++i) {
-    const double w_b = a[i] + (row.delta / row.Delta) * g[i];
-    const double d_new = d[i] - g[i] * g[i] / row.Delta + w_b * w_b / Delta_b;  // [MATH 1.7]
-    double squares = 0;
-    for (Index o = 0; o < beta.cols(); ++o) {
-      const double beta_new = beta(i, o) + (rho[o] / row.den) * (alpha * g[i] - a[i]);
-      squares += beta_new * beta_new;
-    }
-    sound = sound && d_new > 0;
-    scores[i] = squares / d_new;
-  }
+  const double share = row.delta / row.Delta;
+  scores.setZero();
+  for (Index o = 0; o < beta.cols(); ++o)
+    scores.array() += (beta.col(o) + (rho[o] / row.den) * (alpha * g - a)).array().square();
+  // [MATH 1.7]: d_new = d - g^2 / Delta + w_b^2 / Delta_b, with w_b = a + share g
+  const auto d_new = d.array() - g.array().square() / row.Delta + (a + share * g).array().square() / Delta_b;
+  const bool sound = (d_new > 0).all();
+  scores.array() /= d_new;
   return sound;
 }
 

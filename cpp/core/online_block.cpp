@@ -48,11 +48,11 @@ void OnlineLSSVM<State>::learn_alone(const Rows& X, Index row, Index column, Ind
   const Index i = first + column;
   const auto w = W_.col(column).head(state_.dimension());
   if (!(v[i] > 0)) {
-    if (log.exact_apriori) state_.settle();
+    if (log.exact_apriori) state_.leave_information();
     for (Index o = 0; o < n_outputs(); ++o) log.apriori(i, o) = state_.at(w, o);
     return record({Outcome::ignored, -1}, i, log);
   }
-  state_.settle();
+  state_.leave_information();
   quiet_rows_ = 0;
   const double* y = Y.row(i).data();
   const Look look = state_.look_at(w, k_self_[column], y, v[i] * frame_);
@@ -103,7 +103,7 @@ void OnlineLSSVM<State>::learn_run(Index row, Index begin, Index count, Index fi
   const auto targets = Y.middleRows(i, count);
   auto apriori = log.apriori.middleRows(i, count);
   if (accumulate) return state_.accumulate_run(W, targets, weight, apriori);
-  state_.settle();
+  state_.leave_information();
   if (count >= kShortRun) return state_.learn_run(W, targets, weight, apriori);
   for (Index r = 0; r < count; ++r) {
     const Look look = state_.look_at(W.col(r), k_self_[begin + r], targets.row(r).data(), weight[r]);

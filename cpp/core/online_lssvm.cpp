@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 
 #include "core/parallel.hpp"
@@ -36,13 +37,18 @@ OnlineLSSVM<State>::OnlineLSSVM(Kernel kernel, Index n_outputs, const OnlineSett
 template <class State>
 void OnlineLSSVM<State>::learn(const Rows& X, const Rows& Y, const ConstVectorRef& v, LearnLog log) {
   for (Index first = 0; first < X.rows(); first += kChunk) {
+    if (learns_in_parts(log.exact_apriori)) {
+      const Index rest = X.rows() - first;
+      LearnLog later{log.apriori.bottomRows(rest), log.outcome + first, log.victim + first, false, log.threads};
+      return learn_parts(X.bottomRows(rest), Y.bottomRows(rest), v.tail(rest), later);
+    }
     const Index count = std::min(kChunk, X.rows() - first);
     dictionary_.kernel().prepare(X.middleRows(first, count), prepared_);
     Index r = 0;
     if constexpr (State::kLearnsRuns) {
       // the first row of all seats the constant: alone
       for (; r < count && state_.dimension() == 0; ++r) learn_row(X, r, first + r, Y, v, log);
-      for (; r < count && state_.dimension() > 0; r += std::min(kBlock, count - r))
+      for (; !settings_.window && r < count && state_.dimension() > 0; r += std::min(kBlock, count - r))
         learn_block(X, r, first + r, std::min(kBlock, count - r), Y, v, log);
     }
     for (; r < count; ++r) learn_row(X, r, first + r, Y, v, log);
@@ -64,6 +70,7 @@ void OnlineLSSVM<State>::learn_row(const Rows& X, Index row, Index i, const Rows
     count_row(y, v[i]);
     return record({Outcome::rejected_usefulness, -1}, i, log);
   }
+  if (v[i] > 0) forget_oldest();
   const double k_self = dictionary_.kernel().self(prepared_, row);
   if (k_.size() < dictionary_.padded()) k_.resize(grown_capacity(k_.size(), dictionary_.padded()));
   dictionary_.block(prepared_, row, 1, Eigen::Map<Matrix>(k_.data(), dictionary_.padded(), 1));
@@ -119,14 +126,14 @@ auto OnlineLSSVM<State>::admit_exactly(const Look& look, const double* x, Index 
     } else if (settings_.max_basis > 0 && m == settings_.max_basis) {
       if (scores_.size() < m) scores_.resize(m);
       if (!state_.scores_after_exact_growth(w_.head(p), look.delta, scores_.head(m))) return {Outcome::refused, -1};
-      victim = weakest(scores_.head(m), usefulness);
+      victim = weakest(scores_.head(m), settings_.hysteresis * usefulness);
       if (victim == m) return {Outcome::bounced, -1};
     }
     state_.grow_exact(w_.head(p), look.delta, s, recent_.weights());
     recent_.append_coordinate(s);
     append(x, row);
     if (victim < 0) {
-      if (m + 1 == settings_.max_basis && prunes()) state_.track_diagonal();
+      if (m + 1 == settings_.max_basis && prunes()) state_.track_scores();
       return {Outcome::admitted, -1};
     }
     const std::int64_t evicted = dictionary_.ids()[static_cast<std::size_t>(victim)];
@@ -153,7 +160,7 @@ auto OnlineLSSVM<State>::admit(const Look& look, const double* x, Index row) -> 
   if (settings_.max_basis == 0 || m < settings_.max_basis) {
     state_.grow(look);
     append(x, row);
-    if (m + 1 == settings_.max_basis && prunes()) state_.track_diagonal();
+    if (m + 1 == settings_.max_basis && prunes()) state_.track_scores();
     return {Outcome::admitted, -1};
   }
   // At the cap an admission is a growing and a pruning step. The victim is found before anything is touched,
@@ -165,7 +172,7 @@ auto OnlineLSSVM<State>::admit(const Look& look, const double* x, Index row) -> 
       state_.normal(look);
       return {Outcome::refused, -1};
     }
-    victim = weakest(scores_.head(m), look.usefulness);
+    victim = weakest(scores_.head(m), settings_.hysteresis * look.usefulness);
     if (victim == m) {
       state_.normal(look);
       return {Outcome::bounced, -1};
@@ -211,10 +218,10 @@ void OnlineLSSVM<State>::fade_if_due() {
 }
 
 template <class State>
-void OnlineLSSVM<State>::refit(const Rows& X, const Rows& Y, const ConstVectorRef& v) {
+void OnlineLSSVM<State>::begin_refit() {
   if constexpr (State::kLearnsRuns) {
-    const std::int64_t seen = rows_seen_;
-    const Counters counters = counters_;
+    before_refit_ = rows_seen_;
+    counted_before_refit_ = counters_;
     state_.restart();
     moments_ = TargetMoments(n_outputs());
     recent_.clear();
@@ -222,18 +229,31 @@ void OnlineLSSVM<State>::refit(const Rows& X, const Rows& Y, const ConstVectorRe
     effective_t_ = sum_log_weights_ = 0;
     frame_ = 1;
     refitting_ = true;
-    RowMatrix apriori(kChunk, n_outputs());
-    std::vector<std::uint8_t> outcome(kChunk);
-    std::vector<std::int64_t> victim(kChunk);
-    for (Index first = 0; first < X.rows(); first += kChunk) {
-      const Index count = std::min(kChunk, X.rows() - first);
-      learn(X.middleRows(first, count), Y.middleRows(first, count), v.segment(first, count),
-            {apriori.topRows(count), outcome.data(), victim.data(), false});
-    }
-    state_.settle();
-    refitting_ = false;
-    rows_seen_ = seen;  // a second look at rows that have their numbers
-    counters_ = counters;
+  }
+}
+
+template <class State>
+void OnlineLSSVM<State>::end_refit() {
+  state_.settle();
+  refitting_ = false;
+  rows_seen_ = before_refit_;  // a second look at rows that have their numbers
+  counters_ = counted_before_refit_;
+}
+
+template <class State>
+void OnlineLSSVM<State>::prune(Index kernels) {
+  state_.leave_information();
+  state_.track_scores();
+  if (!keeps_recent()) recent_.clear();  // they have not followed the basis
+  while (dictionary_.size() > kernels) {
+    const Index m = dictionary_.size();
+    if (scores_.size() < m) scores_.resize(m);
+    state_.scores(scores_.head(m));
+    const Index victim = weakest(scores_.head(m), std::numeric_limits<double>::infinity());
+    state_.remove(victim);
+    if constexpr (State::kLearnsRuns)
+      if (recent_.size() > 0) recent_.drop_last(state_.rotations(), state_.dimension() - state_.size());
+    dictionary_.remove(victim);
   }
 }
 
@@ -327,6 +347,7 @@ Arrays OnlineLSSVM<State>::save() const {
   arrays.put("frame", frame_);
   arrays.put("since_fade", static_cast<double>(since_fade_));
   arrays.put("quiet_rows", static_cast<double>(quiet_rows_));
+  arrays.put("forgotten", static_cast<double>(forgotten_));
   recent_.save(arrays);
   arrays.put("target_weight", moments_.weight());
   arrays.put("target_mean", moments_.mean());
@@ -353,6 +374,7 @@ void OnlineLSSVM<State>::load(const Arrays& arrays) {
   frame_ = arrays.number("frame");
   since_fade_ = static_cast<std::int64_t>(arrays.number("since_fade"));
   quiet_rows_ = static_cast<std::int64_t>(arrays.number("quiet_rows"));
+  forgotten_ = static_cast<Index>(arrays.number("forgotten"));
   recent_.load(arrays);
   moments_.assign(arrays.number("target_weight"), arrays.get("target_mean", n_outputs(), 1),
                   arrays.number("target_squares"));

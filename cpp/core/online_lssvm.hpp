@@ -36,6 +36,8 @@ struct OnlineSettings {
   Index swap_until = 0;    // rows after which a full dictionary is frozen; 0: never
   Index exact_rows = 0;    // recent rows on which a new kernel is exact; 0: the current one
   double forgetting = 1;   // weight of a row against the next
+  bool window = false;     // the exact rows are all there is: older ones are forgotten
+  double hysteresis = 1;   // a kernel leaves for a newcomer this many times as useful, at most
   OnFull on_full = OnFull::prune;  // either engine
 };
 
@@ -47,6 +49,8 @@ struct LearnLog {
   // False where nobody asks for the a-priori predictions: the block path may then answer with those of a model a
   // little older, and so save half of its work.
   bool exact_apriori = true;
+  // Rows that change no dictionary are learned on up to so many threads, with the same result for any number.
+  Index threads = 1;
 };
 
 template <class State>
@@ -66,8 +70,17 @@ class OnlineLSSVM {
   // into calls and blocks, the same rows become kernels and leave, in the same order.
   void learn(const Rows& X, const Rows& Y, const ConstVectorRef& v, LearnLog log);
 
-  // A second pass: the model on the present dictionary, exact for the rows of this call alone.
-  void refit(const Rows& X, const Rows& Y, const ConstVectorRef& v);
+  // Whether the next rows can change no dictionary and so may be shared out to threads, and how many a thread takes.
+  bool learns_in_parts(bool exact_apriori) const;
+  Index rows_a_part() const;
+
+  // A second pass: until `end_refit`, rows are learned by the model on the present dictionary alone, as if none had been
+  // learned before.
+  void begin_refit();
+  void end_refit();
+
+  // Deletes the kernels that lower the cost least, one by one, until `kernels` are left. [JP 19]
+  void prune(Index kernels);
 
   // Brings everything up to date with the rows learned: call before reading anything below.
   void settle() { state_.settle(); }
@@ -118,6 +131,12 @@ class OnlineLSSVM {
   void learn_run(Index row, Index begin, Index count, Index first, const Rows& Y, const ConstVectorRef& v,
                  LearnLog& log);
   void follow(const Event& event, const Look& look, Index row, Index column, Index count);
+  // online_parts.cpp
+  auto sum_rows(const Rows& X, const Rows& Y, const ConstVectorRef& v, RowsOut apriori) const;
+  void learn_parts(const Rows& X, const Rows& Y, const ConstVectorRef& v, LearnLog& log);
+  // online_window.cpp
+  void forget_oldest();
+  void renew_from_window();
   // Whether a row is learned without asking whether to admit it, `ahead` rows from now.
   bool frozen(Index ahead = 0) const {
     const bool full = settings_.max_basis > 0 && dictionary_.size() >= settings_.max_basis;
@@ -125,7 +144,7 @@ class OnlineLSSVM {
                                    (settings_.swap_until > 0 && t_ + ahead >= settings_.swap_until)));
   }
   bool prunes() const { return settings_.on_full == OnFull::prune; }
-  bool keeps_recent() const { return settings_.exact_rows > 0 && !frozen(); }
+  bool keeps_recent() const { return settings_.exact_rows > 0 && (settings_.window || !frozen()); }
 
   // Forgetting. Instead of shrinking the past at every row, the weights of new rows grow, row j after the last fading
   // by forgetting^-j, and everything is scaled back (with the ridge restored) every fade_period() rows: in between
@@ -148,10 +167,13 @@ class OnlineLSSVM {
   double effective_t_ = 0, frame_ = 1;  // rows, the past discounted; weight of the next row in the state's frame
   std::int64_t since_fade_ = 0;
   bool refitting_ = false;
+  std::int64_t before_refit_ = 0;  // rows seen
+  Counters counted_before_refit_{};
+  Index forgotten_ = 0;  // rows that left the window since it was renewed
   RecentRows recent_;
   std::int64_t quiet_rows_ = 0;  // since a row last asked for more than a normal step
   PreparedRows prepared_;
-  Vector k_, scores_, w_, along_;
+  Vector k_, scores_, w_, along_, oldest_y_;
   RowMatrix one_x_, one_y_, one_apriori_;
   // workspace of a block: coordinates, distances and k(x, x) of its rows
   Matrix W_, with_newcomer_;

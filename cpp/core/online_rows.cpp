@@ -14,13 +14,14 @@ void OnlineLSSVM<State>::update(const ConstVectorRef& x, const ConstVectorRef& y
   std::int64_t victim;
   Eigen::Map<const Vector> weight(&v, 1);
   LearnLog log{one_apriori_, &outcome, &victim};
-  state_.settle();
+  state_.leave_information();
   dictionary_.kernel().prepare(one_x_, prepared_);
   learn_row(one_x_, 0, 0, one_y_, weight, log);
 }
 
 template <class State>
 void OnlineLSSVM<State>::predict_one(const ConstVectorRef& x, VectorRef out) {
+  state_.leave_information();
   one_x_.resize(1, x.size());
   one_x_.row(0) = x.transpose();
   dictionary_.kernel().prepare(one_x_, prepared_);

@@ -20,8 +20,9 @@ double OrthonormalState::look_exact(const ConstMatrixRef& Z, const ConstMatrixRe
   vs = v.cwiseProduct(s);
   auto b = w_.head(p);
   auto h = h_.head(p);
+  border_known_ = false;
   b.noalias() = Z * vs;
-  C_.apply(b, h);
+  C_.apply_settled(b, h);
   schur_ = alpha_ + s.dot(vs) - b.dot(h);
   e = Y;
   e.noalias() -= Z.transpose() * theta_.topRows(p);
@@ -42,8 +43,13 @@ void OrthonormalState::grow_exact(const ConstVectorRef& w, double delta, const C
   if (tracking_) {
     border_in_kernels(w, delta);
     const double Delta_b = delta * schur_;
-    diagonal_.head(m).array() += g_.head(m).array().square() / Delta_b;
+    diagonal_.head(m).array() += border_.head(m).array().square() / Delta_b;
     diagonal_[m] = 1.0 / Delta_b;
+    for (Index o = 0; o < n_outputs(); ++o) {
+      const double beta = tau_[o] / std::sqrt(delta);
+      beta_.col(o).head(m) -= beta * border_.head(m);
+      beta_(m, o) = beta;
+    }
   }
   if (informed_) information_.append(w_.head(p), alpha_ + s.dot(v.cwiseProduct(s)));
   C_.border(h, schur_);
@@ -56,24 +62,25 @@ void OrthonormalState::grow_exact(const ConstVectorRef& w, double delta, const C
   log_det_ += std::log(schur_);
 }
 
-// g_ <- w_b = a + sqrt(delta) L^-T h: the border of P^-1 in the kernels' own coordinates; a = K^-1 k.
+// w_b = a + sqrt(delta) L^-T h: the border of P^-1 in the kernels' own coordinates; a = K^-1 k.
 void OrthonormalState::border_in_kernels(const ConstVectorRef& w, double delta) {
+  if (border_known_) return;
   const Index m = size(), b = offset();
-  g_.head(m) = w.segment(b, m) + std::sqrt(delta) * h_.segment(b, m);
-  span_.coefficients(g_.head(m));
+  border_.head(m) = w.segment(b, m) + std::sqrt(delta) * h_.segment(b, m);
+  span_.coefficients(border_.head(m));
+  border_known_ = true;
 }
 
 bool OrthonormalState::scores_after_exact_growth(const ConstVectorRef& w, double delta, VectorRef scores) {
   const Index m = size();
+  catch_up();
   border_in_kernels(w, delta);
-  beta_.topRows(m) = theta_.middleRows(offset(), m);
-  span_.coefficients(beta_.topRows(m));
   bool sound = schur_ > 0;
   for (Index i = 0; i < m; ++i) {
-    const double d = diagonal_[i] + g_[i] * g_[i] / (delta * schur_);
+    const double d = diagonal_[i] + border_[i] * border_[i] / (delta * schur_);
     double squares = 0;
     for (Index o = 0; o < n_outputs(); ++o) {
-      const double beta = beta_(i, o) - tau_[o] / std::sqrt(delta) * g_[i];
+      const double beta = beta_(i, o) - tau_[o] / std::sqrt(delta) * border_[i];
       squares += beta * beta;
     }
     sound = sound && d > 0;

@@ -20,6 +20,7 @@ void OrthonormalState::learn_run(const ConstMatrixRef& W, const Rows& Y, const C
   auto G = gain_.topLeftCorner(p, n);
   auto R = innovation_.topLeftCorner(n, n);
   auto e = residual_.topRows(n);
+  C_.settle();
   C_.apply_block(W, G);
   R.triangularView<Eigen::Lower>() = W.transpose() * G;
   R.diagonal() += v.cwiseInverse();
@@ -43,8 +44,10 @@ void OrthonormalState::learn_run(const ConstMatrixRef& W, const Rows& Y, const C
   theta_.topRows(p).noalias() += G * e;
   xi_ += e.colwise().squaredNorm().transpose();
   if (tracking_) {
+    catch_up();
     span_.coefficients(G.bottomRows(m));
     diagonal_.head(m) -= G.bottomRows(m).rowwise().squaredNorm();
+    beta_.topRows(m).noalias() += G.bottomRows(m) * e;
   }
 }
 
@@ -58,47 +61,84 @@ bool OrthonormalState::can_accumulate(double scale) const {
 void OrthonormalState::begin_accumulating() {
   const Index p = dimension();
   if (!informed_) {
+    C_.settle();
     const Eigen::LLT<Matrix> factor(C_.dense());
     information_.assign(factor.solve(Matrix::Identity(p, p)));
     informed_ = true;
   }
-  gradient_ = Matrix::Zero(p, n_outputs());
-  added_cost_ = Vector::Zero(n_outputs());
+  begin_sums();
+}
+
+void OrthonormalState::begin_sums() {
+  added_.gradient = Matrix::Zero(dimension(), n_outputs());
+  added_.cost = Vector::Zero(n_outputs());
   accumulating_ = true;
+}
+
+OrthonormalState::Sums OrthonormalState::no_sums() const {
+  const Index p = dimension();
+  Sums sums;
+  sums.information.assign(Matrix::Zero(p, p));
+  sums.gradient = Matrix::Zero(p, n_outputs());
+  sums.cost = Vector::Zero(n_outputs());
+  return sums;
+}
+
+void OrthonormalState::add_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, RowsOut apriori,
+                               Sums& sums) const {
+  add_run(W, Y, v, apriori, sums, sums.information);
 }
 
 void OrthonormalState::accumulate_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v,
                                       RowsOut apriori) {
   if (!accumulating_) begin_accumulating();
+  add_run(W, Y, v, apriori, added_, information_);
+}
+
+void OrthonormalState::accumulate(const Sums& sums) {
+  if (!accumulating_) begin_accumulating();
+  information_.add(sums.information);
+  added_.gradient += sums.gradient;
+  added_.cost += sums.cost;
+}
+
+void OrthonormalState::add_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, RowsOut apriori,
+                               Sums& sums, SymmetricInverse& information) const {
   const Index p = dimension(), n = W.cols();
-  if (gain_.rows() < p || gain_.cols() < n) gain_.resize(w_.size(), std::max(n, gain_.cols()));
-  if (residual_.rows() < n) residual_.resize(n, n_outputs());
-  auto e = residual_.topRows(n);
-  auto weighted = gain_.topLeftCorner(p, n);
+  if (sums.weighted.rows() < p || sums.weighted.cols() < n) sums.weighted.resize(w_.size(), std::max(n, sums.weighted.cols()));
+  if (sums.error.rows() < n) sums.error.resize(n, n_outputs());
+  auto e = sums.error.topRows(n);
+  auto weighted = sums.weighted.topLeftCorner(p, n);
   apriori.noalias() = W.transpose() * theta_.topRows(p);
   e = Y - apriori;
-  added_cost_ += (e.array().square().colwise() * v.array()).colwise().sum().matrix().transpose();
+  sums.cost += (e.array().square().colwise() * v.array()).colwise().sum().matrix().transpose();
   weighted.noalias() = W * v.cwiseSqrt().asDiagonal();
-  information_.add_outer_block(weighted, 1.0);
+  information.add_outer_block(weighted, 1.0);
   for (Index o = 0; o < n_outputs(); ++o) e.col(o).array() *= v.array();
-  gradient_.noalias() += W * e;
+  sums.gradient.noalias() += W * e;
 }
 
 // With f the sum over the accumulated rows of v w (y - w'theta) and M the information, theta moves by M^-1 f and the
 // cost of the rows at the old theta falls by f'M^-1 f. Measured from the old theta, neither cancels while the model
 // is stable.
-void OrthonormalState::settle() {
+void OrthonormalState::leave_information() {
   if (!accumulating_) return;
   accumulating_ = false;
   const Index p = dimension();
   const Eigen::LLT<Matrix> factor(information_.dense());
-  const Matrix step = factor.solve(gradient_);
+  const Matrix step = factor.solve(added_.gradient);
   theta_.topRows(p) += step;
-  xi_ += (added_cost_ - step.cwiseProduct(gradient_).colwise().sum().transpose()).cwiseMax(0.0);
+  xi_ += (added_.cost - step.cwiseProduct(added_.gradient).colwise().sum().transpose()).cwiseMax(0.0);
   invert(factor);
 }
 
-// C, log|C^-1| and the diagonal of P^-1 from the Cholesky factor of C^-1.
+void OrthonormalState::settle() {
+  leave_information();
+  C_.settle();
+  catch_up();
+}
+
+// C, log|C^-1| and, from theta too, what is tracked from the Cholesky factor of C^-1.
 void OrthonormalState::invert(const Eigen::LLT<Matrix>& factor) {
   const Index p = dimension(), m = size();
   const auto R = factor.matrixL();
@@ -113,7 +153,8 @@ void OrthonormalState::invert(const Eigen::LLT<Matrix>& factor) {
     whitened.bottomRows(m) = span_.inverse_factor();
     R.solveInPlace(whitened);
     diagonal_.head(m) = whitened.colwise().squaredNorm().transpose();
-    removals_ = 0;
+    beta_.topRows(m) = beta();
+    removals_ = n_lagging_ = 0;
   }
 }
 
@@ -125,9 +166,7 @@ void OrthonormalState::restart() {
   informed_ = true;
   theta_.topRows(p).setZero();
   xi_.setZero();
-  gradient_ = Matrix::Zero(p, n_outputs());
-  added_cost_ = Vector::Zero(n_outputs());
-  accumulating_ = true;
+  begin_sums();
 }
 
 // With M = C^-1 and z = M theta (the rows alone), z <- f z and the minimum f y'Vy - theta_new'z_new is

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/half_passes.hpp"
+
 namespace kernsift {
 
 OrthonormalState::OrthonormalState(double alpha, Index n_outputs, bool bias)
@@ -17,8 +19,11 @@ void OrthonormalState::reserve(Index kernels) {
   C_.reserve(p);
   theta_.conservativeResize(p, Eigen::NoChange);
   diagonal_.conservativeResize(kernels);
-  for (Vector* v : {&w_, &h_, &g_, &a_, &column_}) v->conservativeResize(p);
-  beta_.resize(kernels, n_outputs());
+  for (Vector* v : {&w_, &h_, &column_, &border_}) v->conservativeResize(p);
+  in_kernels_.conservativeResize(kernels, 2);
+  beta_.conservativeResize(kernels, n_outputs());
+  lagging_.conservativeResize(kernels, kFewColumns);
+  lagging_rho_.conservativeResize(kFewColumns, n_outputs());
   rotations_.chain.reserve(kernels);
 }
 
@@ -42,7 +47,7 @@ Look OrthonormalState::look_from_workspace(double k_self, const double* y, doubl
   const Index m = size(), p = dimension();
   auto w = w_.head(p);
   auto h = h_.head(p);
-  C_.apply(w, h);  // h = C w
+  C_.apply_settled(w, h);  // h = C w
 
   Look row;
   row.weight = v;
@@ -57,22 +62,43 @@ Look OrthonormalState::look_from_workspace(double k_self, const double* y, doubl
     squares += rho_[o] * rho_[o];
   }
   row.usefulness = row.delta > 0 ? row.delta * (squares / row.Delta) / row.den : 0.0;  // [MATH 1.5]
-  if (tracking_) {
-    g_.head(m) = h.tail(m);
-    span_.coefficients(g_.head(m));  // g = P^-1 k
-  }
+  in_kernels_known_ = false;
   return row;
+}
+
+// g = P^-1 k = L^-T h and a = K^-1 k = L^-T w of the row of the last look.
+void OrthonormalState::row_in_kernels() {
+  if (in_kernels_known_) return;
+  const Index m = size(), b = offset();
+  in_kernels_.col(0).head(m) = h_.segment(b, m);
+  in_kernels_.col(1).head(m) = w_.segment(b, m);
+  span_.coefficients(in_kernels_.topRows(m));
+  in_kernels_known_ = true;
 }
 
 void OrthonormalState::normal(const Look& row) {
   const Index p = dimension(), m = size();
   auto h = h_.head(p);
   if (informed_) information_.add_outer(w_.head(p), row.weight);
-  C_.add_outer(h, -1.0 / row.Delta);  // [JP 11], in the basis of MATH 1.4
+  C_.owe_outer(h, -1.0 / row.Delta);  // [JP 11], in the basis of MATH 1.4
   for (Index o = 0; o < n_outputs(); ++o) theta_.col(o).head(p) += (rho_[o] / row.Delta) * h;
   xi_.array() += rho_.array().square() / row.Delta;
-  if (tracking_) diagonal_.head(m).array() -= g_.head(m).array().square() / row.Delta;
+  if (tracking_ && in_kernels_known_) {
+    const auto g = in_kernels_.col(0).head(m);
+    diagonal_.head(m).array() -= g.array().square() / row.Delta;
+    for (Index o = 0; o < n_outputs(); ++o) beta_.col(o).head(m) += (rho_[o] / row.Delta) * g;
+  } else if (tracking_) {
+    const double scale = 1.0 / std::sqrt(row.Delta);
+    lagging_.col(n_lagging_).head(m) = scale * h.tail(m);
+    lagging_rho_.row(n_lagging_) = scale * rho_.transpose();
+    if (++n_lagging_ == kFewColumns) catch_up();
+  }
   log_det_ += std::log1p(row.leverage);
+}
+
+void OrthonormalState::forget(const Look& row) {
+  if (tracking_) row_in_kernels();  // Delta < 0 has no root: not among the lagging
+  normal(row);
 }
 
 // All earlier rows have coordinate 0 in the new direction and this row has s = sqrt(delta): C is padded with
@@ -85,21 +111,27 @@ void OrthonormalState::grow(const Look& row) {
   auto w = w_.head(p);
   const double s = std::sqrt(row.delta);
   if (tracking_) {
-    a_.head(m) = w.tail(m);
-    span_.coefficients(a_.head(m));  // a = K^-1 k
+    catch_up();
+    row_in_kernels();
+    const auto g = in_kernels_.col(0), a = in_kernels_.col(1);
     const double Delta_b = row.delta * (row.den / row.Delta);  // [JPs grow]: not the Delta_b printed in [JP 14]
     const double share = row.delta / row.Delta;
     for (Index i = 0; i < m; ++i) {
-      const double w_b = a_[i] + share * g_[i];  // [JP 14]
-      diagonal_[i] += w_b * w_b / Delta_b - g_[i] * g_[i] / row.Delta;
+      const double w_b = a[i] + share * g[i];  // [JP 14]
+      diagonal_[i] += w_b * w_b / Delta_b - g[i] * g[i] / row.Delta;
     }
     diagonal_[m] = 1.0 / Delta_b;
+    for (Index o = 0; o < n_outputs(); ++o) {
+      const double kappa = rho_[o] / row.den;
+      beta_.col(o).head(m) += kappa * (alpha_ * g - a).head(m);  // [JP 15]
+      beta_(m, o) = kappa;
+    }
   }
   if (informed_) {
     information_.add_outer(w, row.weight);
     information_.append(row.weight * s * w, alpha_ + row.weight * row.delta);
   }
-  C_.add_outer(h, -alpha_ / row.den);  // [MATH 1.4]
+  C_.owe_outer(h, -alpha_ / row.den);  // [MATH 1.4]
   column_.head(p) = (-s / row.den) * h;
   C_.append(column_.head(p), row.Delta / row.den);
   for (Index o = 0; o < n_outputs(); ++o) {
@@ -118,50 +150,58 @@ void OrthonormalState::seat_bias(const double* y, double v) {
   log_det_ = std::log(v);
 }
 
-void OrthonormalState::track_diagonal() {
+void OrthonormalState::track_scores() {
   if (tracking_) return;
   tracking_ = true;
-  refresh_diagonal();
+  refresh_scores();
 }
 
-// d_j = e_j'L^-T C L^-1 e_j from scratch, O(m^3). Overwrites the workspace of the row.
-void OrthonormalState::refresh_diagonal() {
+// d_j = e_j'L^-T C L^-1 e_j and beta = L^-T theta from scratch, O(m^3). Overwrites the workspace of the row.
+void OrthonormalState::refresh_scores() {
   const Index b = offset(), m = size();
+  auto w = w_.head(dimension());  // L^-1 e_j, the bias coordinate being 0
+  auto h = h_.head(dimension());
   for (Index j = 0; j < m; ++j) {
-    whitened_unit(j);
-    diagonal_[j] = w_.segment(b, m).dot(h_.segment(b, m));
+    w.setZero();
+    w[b + j] = 1.0;
+    span_.coordinates(w.tail(m));
+    C_.apply_settled(w, h);
+    diagonal_[j] = w.dot(h);
   }
-  removals_ = 0;
+  beta_.topRows(m) = theta_.middleRows(b, m);
+  span_.coefficients(beta_.topRows(m));
+  removals_ = n_lagging_ = 0;
 }
 
-// w = L^-1 e_i and h = C w, the bias coordinate of w being 0.
-void OrthonormalState::whitened_unit(Index i) {
-  w_.head(dimension()).setZero();
-  w_[offset() + i] = 1.0;
-  span_.coordinates(w_.segment(offset(), size()));
-  C_.apply(w_.head(dimension()), h_.head(dimension()));
+void OrthonormalState::catch_up() {
+  if (n_lagging_ == 0) return;
+  const Index m = size();
+  auto G = lagging_.topLeftCorner(m, n_lagging_);
+  span_.coefficients(G);
+  diagonal_.head(m) -= G.rowwise().squaredNorm();
+  beta_.topRows(m) += G.lazyProduct(lagging_rho_.topRows(n_lagging_));
+  n_lagging_ = 0;
+}
+
+void OrthonormalState::scores(VectorRef scores) {
+  catch_up();
+  scores = beta_.topRows(size()).rowwise().squaredNorm().cwiseQuotient(diagonal_.head(size()));
 }
 
 bool OrthonormalState::scores_after_growth(const Look& row, VectorRef scores) {
   const Index m = size();
-  a_.head(m) = w_.segment(offset(), m);
-  span_.coefficients(a_.head(m));
-  beta_.topRows(m) = theta_.middleRows(offset(), m);
-  span_.coefficients(beta_.topRows(m));
-  return kernsift::scores_after_growth(row, beta_.topRows(m), diagonal_.head(m), g_.head(m), a_.head(m), rho_,
-                                       alpha_, scores);
+  catch_up();
+  row_in_kernels();
+  return kernsift::scores_after_growth(row, beta_.topRows(m), diagonal_.head(m), in_kernels_.col(0).head(m),
+                                       in_kernels_.col(1).head(m), rho_, alpha_, scores);
 }
 
 void OrthonormalState::remove(Index i) {
   const Index m = size(), b = offset(), last = dimension() - 1;
   informed_ = false;
   if (tracking_) {
-    // u = P^-1 e_i = L^-T C L^-1 e_i; d <- d - u^2 / u_i: [JP 17] on the diagonal
-    whitened_unit(i);
-    auto u = h_.segment(b, m);
-    span_.coefficients(h_.segment(b, m));
-    diagonal_.head(m).array() -= u.array().square() / u[i];
-    for (Index k = i; k + 1 < m; ++k) diagonal_[k] = diagonal_[k + 1];
+    catch_up();
+    w_.segment(b, m) = span_.block().row(i).transpose();
   }
   span_.remove(i, rotations_);
   C_.rotate(rotations_, b);
@@ -170,15 +210,39 @@ void OrthonormalState::remove(Index i) {
   auto c = column_.head(dimension());
   C_.column(last, c);
   const double corner = c[last];
+  if (tracking_) {
+    rotations_.rotate_rows(w_.head(dimension()), b);
+    remove_from_scores(i, c.tail(m), w_.segment(b, m));
+  }
   for (Index o = 0; o < n_outputs(); ++o) {
     const double tau = theta_(last, o);
     theta_.col(o).head(last) -= (tau / corner) * c.head(last);  // [JP 18]: the sign is minus
     xi_[o] += tau * (tau / corner);                             // [JP 19]
   }
-  C_.remove(last);  // [JP 17]
+  C_.owe_remove_last();  // [JP 17]
   log_det_ += std::log(corner);
-  // the tracked diagonal loses a digit or two over thousands of swaps; once in m of them it costs O(m^2) to renew
-  if (tracking_ && ++removals_ >= std::max<Index>(m, 64)) refresh_diagonal();
+  // what is tracked loses a digit or two over thousands of swaps; once in 2m of them it costs O(m^2) to renew
+  if (tracking_ && ++removals_ >= std::max<Index>(2 * m, 64)) refresh_scores();
+}
+
+// d <- d - u^2 / u_i and beta <- beta - u beta_i / u_i with u = P^-1 e_i [JP 17]. In the rotated basis L has become
+// [L 0; r' l] with element i last, and C has c as its last column: u_i = c_last / l^2, and the rest of u is
+// L^-T (c - r c_last / l) / l, L being that of the elements that stay.
+void OrthonormalState::remove_from_scores(Index i, const ConstVectorRef& c, const ConstVectorRef& row) {
+  const Index m = span_.size();  // without element i
+  const double l = row[m], u_i = c[m] / (l * l);
+  auto u = h_.head(m);
+  u = (c.head(m) - (c[m] / l) * row.head(m)) / l;
+  span_.coefficients(u);
+  double* d = diagonal_.data();
+  std::copy(d + i + 1, d + m + 1, d + i);
+  diagonal_.head(m).array() -= u.array().square() / u_i;
+  for (Index o = 0; o < n_outputs(); ++o) {
+    double* beta = beta_.col(o).data();
+    const double gone = beta[i];
+    std::copy(beta + i + 1, beta + m + 1, beta + i);
+    beta_.col(o).head(m) -= (gone / u_i) * u;
+  }
 }
 
 Matrix OrthonormalState::beta() const {
@@ -230,6 +294,7 @@ void OrthonormalState::save(Arrays& arrays) const {
   arrays.put("theta", theta_.topRows(dimension()));
   arrays.put("cost", xi_);
   arrays.put("diagonal", tracking_ ? Matrix(diagonal_.head(size())) : Matrix(0, 1));
+  arrays.put("beta", tracking_ ? Matrix(beta_.topRows(size())) : Matrix(0, n_outputs()));
   arrays.put("tracking", tracking_);
   arrays.put("removals", static_cast<double>(removals_));
   arrays.put("log_det", log_det_);
@@ -248,7 +313,11 @@ void OrthonormalState::load(const Arrays& arrays, Index kernels, bool seated) {
   if (informed_) information_.assign(arrays.get("information", p, p));
   theta_.topRows(p) = arrays.get("theta", p, n_outputs());
   xi_ = arrays.get("cost", n_outputs(), 1);
-  if (tracking_) diagonal_.head(kernels) = arrays.get("diagonal", kernels, 1);
+  n_lagging_ = 0;
+  if (tracking_) {
+    diagonal_.head(kernels) = arrays.get("diagonal", kernels, 1);
+    beta_.topRows(kernels) = arrays.get("beta", kernels, n_outputs());
+  }
   removals_ = static_cast<Index>(arrays.number("removals"));
   log_det_ = arrays.number("log_det");
 }

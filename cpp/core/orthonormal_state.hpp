@@ -5,7 +5,8 @@
 //   beta = L^-T theta,  P^-1 = L^-T C L^-1 (kernel part),  f(x) = w'theta
 //
 // Invariants: C is the inverse of the cross product of the rows seen, in the current basis; its kernel part has
-// eigenvalues in (0, 1/alpha]; xi >= 0; d, while tracked, is the diagonal of P^-1.
+// eigenvalues in (0, 1/alpha]; xi >= 0; while tracked and with nothing lagging, d is the diagonal of P^-1 and beta the
+// coefficients.
 #pragma once
 
 #include <Eigen/Cholesky>
@@ -44,6 +45,8 @@ class OrthonormalState {
   auto coordinates_of_row() const { return w_.head(dimension()); }
   void normal(const Look& row);
   void grow(const Look& row);
+  // A row learned earlier is forgotten: `row` looked at with minus its weight.
+  void forget(const Look& row);
 
   // The first row, when there is a bias: the constant takes it exactly.
   void seat_bias(const double* y, double v);
@@ -59,9 +62,21 @@ class OrthonormalState {
   // (scale: bound on the eigenvalues of Z'VZ).
   bool can_accumulate(double scale) const;
   bool accumulating() const { return accumulating_; }
+  // The same in two steps, the first of which may run on any thread: sums of a run, and taking them in.
+  struct Sums {
+    SymmetricInverse information;  // Z'VZ
+    Matrix gradient;               // sum v w (y - w'theta)
+    Vector cost;                   // sum v (y - w'theta)^2
+    Matrix weighted, error;        // workspace
+  };
+  Sums no_sums() const;
+  void add_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, RowsOut apriori, Sums& sums) const;
+  void accumulate(const Sums& sums);
   // Prediction at coordinates w by the model as it was settled last.
   double at(const ConstVectorRef& w, Index output) const { return w.dot(theta_.col(output).head(w.size())); }
-  // Back to the covariance form: everything else here needs it.
+  // Back to the covariance form: the steps of one row, learn_run and growth need it.
+  void leave_information();
+  // The covariance form, and nothing owed to it: what reads the state needs it.
   void settle();
 
   // No rows on the same basis: a second pass begins. The first rows must then come in a run to accumulate.
@@ -71,9 +86,11 @@ class OrthonormalState {
   void fade(double factor);
 
   // --- at the cap ---
-  // Keeps the diagonal of P^-1 current from now on (the pruning scores need it).
-  void track_diagonal();
-  // Scores of all kernels as they would be after growing by the row of the last `look`: nothing is changed.
+  // Keeps beta and the diagonal d of P^-1 current from now on: the pruning scores need them.
+  void track_scores();
+  // eps_i = sum over outputs of beta_i^2 / d_i: what the cost rises by when kernel i leaves [JP 19]. Needs track_scores.
+  void scores(VectorRef scores);
+  // The same as it would be after growing by the row of the last `look`: nothing is changed.
   // False if the numbers do not allow an answer.
   bool scores_after_growth(const Look& row, VectorRef scores);
   // Growing by a kernel exact on several rows, the current one among them and already learned (`normal`). Z, Y, v:
@@ -105,10 +122,15 @@ class OrthonormalState {
 
  private:
   Index offset() const { return bias_ ? 1 : 0; }
-  void refresh_diagonal();
-  void whitened_unit(Index i);
+  void refresh_scores();
+  void catch_up();
+  void row_in_kernels();
+  void remove_from_scores(Index i, const ConstVectorRef& c, const ConstVectorRef& row);
   Look look_from_workspace(double k_self, const double* y, double v);
   void begin_accumulating();
+  void begin_sums();
+  void add_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, RowsOut apriori, Sums& sums,
+               SymmetricInverse& information) const;
   void invert(const Eigen::LLT<Matrix>& factor);
   void border_in_kernels(const ConstVectorRef& w, double delta);
 
@@ -120,17 +142,24 @@ class OrthonormalState {
   Vector xi_;
   double log_det_ = 0;
   bool tracking_ = false;
-  Vector diagonal_;     // capacity
-  Index removals_ = 0;  // since the diagonal was computed from scratch
+  Vector diagonal_;     // d: capacity
+  Matrix beta_;         // capacity x outputs
+  Index removals_ = 0;  // since both were computed from scratch
+  // Normal steps that d and beta have not followed yet: h / sqrt(Delta) and rho / sqrt(Delta) of the row. L^-T costs a
+  // pass over L, for one row as for three.
+  Matrix lagging_, lagging_rho_;
+  Index n_lagging_ = 0;
   // The information form. Once made, C^-1 is kept up to date until a kernel is removed; while accumulating, C and
   // theta lag behind it by the rows whose gradient and cost (at theta) are kept here.
   bool informed_ = false, accumulating_ = false;
   SymmetricInverse information_;  // here the matrix itself: the same three verbs
-  Matrix gradient_;               // sum v w (y - w'theta)
-  Vector added_cost_;             // sum v (y - w'theta)^2
+  Sums added_;                    // but for their information
   // workspace of one row
-  Vector w_, h_, rho_, g_, a_, column_;
-  Matrix beta_;
+  Vector w_, h_, rho_, column_;
+  Matrix in_kernels_;  // columns g = P^-1 k and a = K^-1 k of the row, once asked for
+  bool in_kernels_known_ = false;
+  Vector border_;  // of P^-1, for a growth that is exact on recent rows, once asked for
+  bool border_known_ = false;
   Rotations rotations_;
   // workspace of a growth that is exact on recent rows
   double schur_ = 0;

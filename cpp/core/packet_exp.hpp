@@ -8,13 +8,9 @@
 
 #include <cstring>
 
-#include "core/types.hpp"
+#include "core/packets.hpp"
 
 namespace kernsift {
-
-using Packet = Eigen::internal::packet_traits<double>::type;
-
-inline Packet splat(double x) { return Eigen::internal::pset1<Packet>(x); }
 
 // 2^n for the integer in the low bits of `shifted` = n + 1023 + 1.5 * 2^52: moved up into the exponent field.
 inline __attribute__((always_inline)) Packet power_of_two(const Packet& shifted) {
@@ -28,7 +24,6 @@ inline __attribute__((always_inline)) Packet power_of_two(const Packet& shifted)
 }
 
 inline __attribute__((always_inline)) Packet exp_to_zero(const Packet& argument) {
-  namespace simd = Eigen::internal;
   const Packet floor = splat(-708.0);
   const Packet x = simd::pmax(argument, floor);
   const Packet magic = splat(6755399441055744.0 + 1023.0);  // 1.5 * 2^52 + the exponent's bias

@@ -22,6 +22,9 @@ class RecentRows {
   auto targets() const { return targets_.topRows(size()); }                            // size x outputs
   auto weights() const { return weights_.head(size()); }
 
+  // The row that makes room for the next one, once there are `capacity` of them.
+  Index oldest() const { return next_; }
+  void forget_oldest() { weights_[next_] = 0; }
   // The oldest row makes room.
   void push(const PreparedRows& prepared, Index row, const ConstVectorRef& w, const double* y, double weight);
   // The basis gains a direction, along which row j has coordinate s_j.

@@ -23,12 +23,11 @@ struct Rotations {
   std::vector<Rotation> chain;
 
   // Rotates rows first + offset, ... of `M` (each column is a vector of coordinates).
-  void rotate_rows(MatrixRef M, Index offset) const {
-    for (Index col = 0; col < M.cols(); ++col) {
-      double* z = M.col(col).data() + first + offset;
-      for (std::size_t q = 0; q < chain.size(); ++q) chain[q].apply(z[q], z[q + 1]);
-    }
-  }
+  void rotate_rows(MatrixRef M, Index offset) const;
 };
+
+// z_0, z_1, ... z_steps of each of `columns` vectors, `stride` apart, by the chain of `steps` rotations. One vector is a
+// recurrence that waits for itself; a packet of vectors, transposed in the registers, is not.
+void rotate_columns(double* z, Index stride, Index columns, const Rotation* chain, Index steps);
 
 }  // namespace kernsift

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/half_passes.hpp"
+
 namespace kernsift {
 
 void Span::reserve(Index n) {
@@ -12,27 +14,20 @@ void Span::reserve(Index n) {
   storage_.swap(larger);
 }
 
-namespace {
-
-// One column is solved by the matrix-vector routine: the blocked one would pack the whole factor for it.
-template <class Triangle>
-void solve(const Triangle& triangle, MatrixRef columns) {
-  if (columns.cols() == 1) {
-    auto column = columns.col(0);
-    triangle.solveInPlace(column);
+void Span::coordinates(MatrixRef K) const {
+  if (size_ == 0) return;
+  if (K.cols() == 1) {  // by the matrix-vector routine: the blocked one would pack the whole factor
+    auto column = K.col(0);
+    factor().solveInPlace(column);
   } else {
-    triangle.solveInPlace(columns);
+    factor().solveInPlace(K);
   }
 }
 
-}  // namespace
-
-void Span::coordinates(MatrixRef K) const {
-  if (size_ > 0) solve(factor(), K);
-}
-
 void Span::coefficients(MatrixRef W) const {
-  if (size_ > 0) solve(storage_.topLeftCorner(size_, size_).triangularView<Eigen::Lower>().transpose(), W);
+  if (W.cols() <= kFewColumns) return back_substitute(block(), W);
+  const auto L = factor();
+  L.transpose().solveInPlace(W);
 }
 
 void Span::append(const ConstVectorRef& w, double s) {

@@ -1,5 +1,9 @@
 #include "core/symmetric_inverse.hpp"
 
+#include <algorithm>
+
+#include "core/half_passes.hpp"
+
 namespace kernsift {
 
 void SymmetricInverse::reserve(Index n) {
@@ -8,23 +12,49 @@ void SymmetricInverse::reserve(Index n) {
   larger.topLeftCorner(size_, size_).triangularView<Eigen::Lower>() = storage_.topLeftCorner(size_, size_);
   storage_.swap(larger);
   scratch_.resize(n);
+  owed_.conservativeResize(n);
 }
 
-Matrix SymmetricInverse::dense() const { return view(); }
+Matrix SymmetricInverse::dense() const {
+  assert(owed_scale_ == 0);
+  return view();
+}
 
 void SymmetricInverse::assign(const ConstMatrixRef& inverse) {
   size_ = 0;
+  owed_scale_ = 0;
   reserve(inverse.rows());
   size_ = inverse.rows();
   storage_.topLeftCorner(size_, size_).triangularView<Eigen::Lower>() = inverse;
 }
 
 void SymmetricInverse::apply(const ConstVectorRef& x, VectorRef out) const {
-  out.setZero();
-  if (size_ > 0) out.noalias() += view() * x;
+  assert(owed_scale_ == 0);
+  apply_lower(storage_.topLeftCorner(size_, size_), x, out);
+}
+
+void SymmetricInverse::owe_outer(const ConstVectorRef& u, double scale) {
+  settle();
+  owed_.head(size_) = u;
+  owed_scale_ = scale;
+}
+
+void SymmetricInverse::apply_settled(const ConstVectorRef& x, VectorRef out) {
+  if (owed_scale_ == 0) return apply(x, out);
+  update_and_apply(storage_.topLeftCorner(size_, size_), owed_.head(size_), owed_scale_, x, out);
+  owed_scale_ = 0;
+}
+
+void SymmetricInverse::settle() {
+  if (owed_scale_ == 0) return;
+  // by the same instructions as with a product, so that reading the model in between changes no bit of it
+  update_and_apply(storage_.topLeftCorner(size_, size_), owed_.head(size_), owed_scale_, owed_.head(size_),
+                   scratch_.head(size_));
+  owed_scale_ = 0;
 }
 
 void SymmetricInverse::apply_block(const ConstMatrixRef& X, MatrixRef out) const {
+  assert(owed_scale_ == 0);
   out.setZero();
   if (size_ > 0) out.noalias() += view() * X;
 }
@@ -32,6 +62,7 @@ void SymmetricInverse::apply_block(const ConstMatrixRef& X, MatrixRef out) const
 void SymmetricInverse::column(Index i, VectorRef out) const {
   out.head(i) = storage_.row(i).head(i).transpose();
   out.segment(i, size_ - i) = storage_.col(i).segment(i, size_ - i);
+  if (owed_scale_ != 0) out += (owed_scale_ * owed_[i]) * owed_.head(size_);
 }
 
 void SymmetricInverse::add_outer(const ConstVectorRef& u, double scale) {
@@ -42,14 +73,21 @@ void SymmetricInverse::add_outer_block(const ConstMatrixRef& U, double scale) {
   if (size_ > 0) lower().rankUpdate(U, scale);
 }
 
+void SymmetricInverse::add(const SymmetricInverse& other) {
+  for (Index j = 0; j < size_; ++j)
+    storage_.col(j).segment(j, size_ - j) += other.storage_.col(j).segment(j, size_ - j);
+}
+
 void SymmetricInverse::append(const ConstVectorRef& column, double corner) {
   reserve(grown_capacity(storage_.rows(), size_ + 1));
   storage_.row(size_).head(size_) = column.transpose();
   storage_(size_, size_) = corner;
+  owed_[size_] = 0.0;
   ++size_;
 }
 
 void SymmetricInverse::border(const ConstVectorRef& w, double schur) {
+  settle();
   add_outer(w, 1.0 / schur);  // [JP 10]
   reserve(grown_capacity(storage_.rows(), size_ + 1));
   storage_.row(size_).head(size_) = -w.transpose() / schur;
@@ -58,6 +96,7 @@ void SymmetricInverse::border(const ConstVectorRef& w, double schur) {
 }
 
 void SymmetricInverse::remove(Index i) {
+  settle();
   const Index m = size_;
   auto u = scratch_.head(m);
   column(i, u);
@@ -69,31 +108,45 @@ void SymmetricInverse::remove(Index i) {
   --size_;
 }
 
-// The left factor of the congruence on one column: the chain runs down from `row`.
-void SymmetricInverse::rotate_down(Index column, Index row, Index offset, const Rotations& rotations) {
-  const Index begin = row - offset - rotations.first;
-  double* z = storage_.col(column).data() + row;
-  const Index steps = static_cast<Index>(rotations.chain.size()) - begin;
-  for (Index q = 0; q < steps; ++q) rotations.chain[begin + q].apply(z[q], z[q + 1]);
+void SymmetricInverse::owe_remove_last() {
+  settle();
+  --size_;
+  scratch_.head(size_) = storage_.row(size_).head(size_).transpose();
+  owe_outer(scratch_.head(size_), -1.0 / storage_(size_, size_));
 }
 
+// The congruence from the right (columns, below the diagonal) and on the diagonal, rotation by rotation; then from the
+// left: what is above row q of a column has met all of its rotations, so column q waits for those behind q only.
 void SymmetricInverse::rotate(const Rotations& rotations, Index offset) {
-  const Index first = rotations.first + offset;
+  settle();
+  const Index first = rotations.first + offset, stride = storage_.outerStride();
   const Index steps = static_cast<Index>(rotations.chain.size());
-  for (Index j = 0; j < first; ++j) rotate_down(j, first, offset, rotations);
+  const Rotation* chain = rotations.chain.data();
   for (Index k = 0; k < steps; ++k) {
-    const Rotation g = rotations.chain[k];
-    const Index q = first + k;
-    const Index below = size_ - q - 2;
-    double* a = storage_.col(q).data() + q + 2;
-    double* b = storage_.col(q + 1).data() + q + 2;
-    for (Index r = 0; r < below; ++r) g.apply(a[r], b[r]);
+    const Rotation g = chain[k];
+    const Index q = first + k, below = size_ - q - 2;
+    auto a = storage_.col(q).segment(q + 2, below).array();
+    auto b = storage_.col(q + 1).segment(q + 2, below).array();
+    auto a_old = scratch_.head(below).array();
+    a_old = a;
+    a = g.c * a_old + g.s * b;
+    b = g.c * b - g.s * a_old;
     // the 2 x 2 block on the diagonal
     const double p = storage_(q, q), x = storage_(q + 1, q), r = storage_(q + 1, q + 1);
     storage_(q, q) = g.c * (g.c * p + g.s * x) + g.s * (g.c * x + g.s * r);
     storage_(q + 1, q) = g.c * (g.c * x - g.s * p) + g.s * (g.c * r - g.s * x);
     storage_(q + 1, q + 1) = g.c * (g.c * r - g.s * x) - g.s * (g.c * x - g.s * p);
-    if (k + 1 < steps) rotate_down(q, q + 1, offset, rotations);  // column q has met both its own rotations
+  }
+  double* z = storage_.data() + first;
+  rotate_columns(z, stride, first, chain, steps);
+  constexpr Index kTogether = 8;  // columns brought to the same row, so that a packet of them can go on
+  for (Index k = 0; k < steps; k += kTogether) {
+    const Index columns = std::min(kTogether, steps - k), from = k + columns;
+    for (Index c = 0; c < columns; ++c) {
+      double* column = storage_.col(first + k + c).data() + first;
+      for (Index q = k + c + 1; q < from; ++q) chain[q].apply(column[q], column[q + 1]);
+    }
+    rotate_columns(storage_.col(first + k).data() + first + from, stride, columns, chain + from, steps - from);
   }
 }
 

@@ -1,8 +1,11 @@
 // A symmetric inverse B^-1 kept current while B gains rows of data, a row and column, or loses one.
 //
 // Only the lower triangle is stored, which makes the matrix exactly symmetric by construction.
-// Invariant: entries above the diagonal are never read.
+// Invariant: entries above the diagonal are never read. While a change is owed, the readers may not be called: `settle`
+// first.
 #pragma once
+
+#include <cassert>
 
 #include "core/rotations.hpp"
 #include "core/types.hpp"
@@ -14,8 +17,14 @@ class SymmetricInverse {
   Index size() const { return size_; }
   void reserve(Index n);
 
-  double operator()(Index i, Index j) const { return i >= j ? storage_(i, j) : storage_(j, i); }
-  auto diagonal() const { return storage_.diagonal().head(size_); }
+  double operator()(Index i, Index j) const {
+    assert(owed_scale_ == 0);
+    return i >= j ? storage_(i, j) : storage_(j, i);
+  }
+  auto diagonal() const {
+    assert(owed_scale_ == 0);
+    return storage_.diagonal().head(size_);
+  }
   auto view() const { return storage_.topLeftCorner(size_, size_).selfadjointView<Eigen::Lower>(); }
   Matrix dense() const;
   void assign(const ConstMatrixRef& inverse);  // reads the lower triangle
@@ -28,8 +37,15 @@ class SymmetricInverse {
 
   // B^-1 <- B^-1 + scale u u'. With u = B^-1 b and scale = -1/(1 + b'u): B <- B + b b' [JP 9].
   void add_outer(const ConstVectorRef& u, double scale);
+  // The same, written when the next product reads the matrix anyway: one pass over it instead of two.
+  void owe_outer(const ConstVectorRef& u, double scale);
+  void apply_settled(const ConstVectorRef& x, VectorRef out);
+  void settle();
   // B^-1 <- B^-1 + scale U U': the same for many columns at once.
   void add_outer_block(const ConstMatrixRef& U, double scale);
+
+  // The sum of two matrices of the same size.
+  void add(const SymmetricInverse& other);
 
   // B^-1 <- [B^-1, column; column', corner], entries given.
   void append(const ConstVectorRef& column, double corner);
@@ -37,15 +53,17 @@ class SymmetricInverse {
   void border(const ConstVectorRef& w, double schur);
   // B loses row and column i [JP 17]; later ones move up.
   void remove(Index i);
+  void owe_remove_last();
 
   // B^-1 <- G' B^-1 G for a chain of rotations of the coordinates offset + first, ...
   void rotate(const Rotations& rotations, Index offset);
 
  private:
   auto lower() { return storage_.topLeftCorner(size_, size_).selfadjointView<Eigen::Lower>(); }
-  void rotate_down(Index column, Index row, Index offset, const Rotations& rotations);
   Matrix storage_;  // capacity x capacity
   Vector scratch_;
+  Vector owed_;  // the matrix is what is stored + owed_scale_ owed_ owed_'
+  double owed_scale_ = 0;
   Index size_ = 0;
 };
 

@@ -90,6 +90,9 @@ class KRLSRegressor(OnlineLSSVMRegressor):
     engine = "orthonormal"
     swap_until = None
     exact_rows = 0
+    oversample = 1
+    hysteresis = 1.0
+    window = None
 
     def __init__(
         self,

@@ -22,7 +22,6 @@ from ._validation import (
     is_empty_block,
     unchanged_on_error,
 )
-from ._warm_up import end_warm_up
 
 
 class OnlineLSSVMRegressor(RegressorMixin, StreamRegression):
@@ -60,19 +59,30 @@ class OnlineLSSVMRegressor(RegressorMixin, StreamRegression):
     engine : {"orthonormal", "inverse"}, default="orthonormal"
         How the state is kept: in an orthonormal basis of the kernels' span, or as the papers' explicit inverses,
         a reference that loses up to eleven digits more.
-    swap_until : int or None, default=None
+    swap_until : int, "auto" or None, default=None
         Rows after which a full dictionary is frozen: no kernel leaves any more and every row is a cheap normal step.
-        About 20 × max_basis suits a stream whose inputs do not drift; None swaps for ever, as the papers do.
-    exact_rows : int, default=0
+        "auto" is 20 × max_basis, and at most half of the rows, in ``fit``, and never in ``partial_fit``, which cannot
+        know whether the inputs will drift.  None swaps for ever, as the papers do.
+    exact_rows : int or "auto", default=0
         Recent rows on which a new kernel is exact and its usefulness is measured; 0 is the papers' current row.  A
-        few hundred remove most of the loss by rows that never saw the later kernels.
+        few hundred ("auto": 500) remove most of the loss by rows that never saw the later kernels.
+    oversample : int, default=1
+        Keep so many times ``max_basis`` kernels while rows come in, and delete down to ``max_basis`` at the end of
+        ``fit``, or when :meth:`prune` is called: a deletion loses less than an admission that comes late.
+    hysteresis : float in (0, 1], default=1.0
+        At the cap a newcomer must be 1 / hysteresis times as useful as the kernel that leaves: fewer swaps, fewer
+        rows that never saw the later kernels.
     forgetting : float in (0, 1], default=1.0
         Weight of a row against the one after it.  The ridge does not fade with the rows: without it, directions
         that no recent row excites would lose their prior and blow up.
     learn_rows : int, default=2000
         Rows of positive weight that gamma="learn" waits for and keeps until then; ``fit`` learns from what it gets.
+    window : int or None, default=None
+        Only the last so many rows count; the model is exact on all of them.  They are kept, and every row costs a
+        second step that forgets one.
     n_jobs : int or None, default=None
-        Threads for predictions; None is one, -1 all.  ``OMP_NUM_THREADS`` is honoured; results do not depend on it.
+        Threads for predictions and for rows that can change no dictionary (``refit``, a frozen one); None is one, -1
+        all.  ``OMP_NUM_THREADS`` is honoured; results do not depend on the number.
     random_state : int, RandomState or None
         For gamma="median" on many rows.
 
@@ -119,9 +129,7 @@ class OnlineLSSVMRegressor(RegressorMixin, StreamRegression):
             Weight of each row's squared error; rows of weight zero are skipped.
         """
         with unchanged_on_error(self):
-            self._fit_block(X, y, sample_weight, restart=True)
-            end_warm_up(self)
-        return self
+            return self._fit_block(X, y, sample_weight, restart=True, whole=True)
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -138,7 +146,9 @@ class OnlineLSSVMRegressor(RegressorMixin, StreamRegression):
         with unchanged_on_error(self):
             return self._fit_block(X, y, sample_weight, restart=not self.__sklearn_is_fitted__())
 
-    def _fit_block(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, restart: bool) -> Self:
+    def _fit_block(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, restart: bool, whole: bool = False
+    ) -> Self:
         rows, values = checked_block(self, X, y, reset=restart, multi_output=True, y_numeric=True)
         weight = check_weights(sample_weight, rows)
         targets = as_targets(values)
@@ -149,7 +159,7 @@ class OnlineLSSVMRegressor(RegressorMixin, StreamRegression):
         else:
             self._check_unchanged_params()
             self._check_outputs(targets)
-        self._learn(rows, targets, weight, restart, exact_apriori=False)
+        self._learn(rows, targets, weight, restart=restart, whole=whole, exact_apriori=False)
         return self
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
@@ -176,7 +186,7 @@ class OnlineLSSVMRegressor(RegressorMixin, StreamRegression):
         spread, delta = core.variance(self._rows(X), n_threads(self.n_jobs))
         # [MATH 1.9] alpha w'Cw + delta in units of the prior, whose scale is noise / alpha; plus the noise itself
         relative = 1.0 + spread + delta / self.alpha_
-        std = np.sqrt(relative[:, None] * core.noise_variance)
+        std = np.sqrt(relative[:, None] * core.noise_variance).astype(mean.dtype)
         return mean, (std[:, 0] if self._flat else std)
 
     def __sklearn_tags__(self) -> Any:
@@ -204,10 +214,13 @@ class OnlineLSSVMClassifier(ClassifierMixin, OnlineBase):
     admission : {"product", "two-part", "per-sample", "novelty"}, default="product"
     fit_intercept : bool, default=True
     engine : {"orthonormal", "inverse"}, default="orthonormal"
-    swap_until : int or None, default=None
-    exact_rows : int, default=0
+    swap_until : int, "auto" or None, default=None
+    exact_rows : int or "auto", default=0
+    oversample : int, default=1
+    hysteresis : float in (0, 1], default=1.0
     forgetting : float in (0, 1], default=1.0
     learn_rows : int, default=2000
+    window : int or None, default=None
     n_jobs : int or None, default=None
     random_state : int, RandomState or None
         All as in :class:`OnlineLSSVMRegressor`.
@@ -244,9 +257,7 @@ class OnlineLSSVMClassifier(ClassifierMixin, OnlineBase):
             Rows of weight zero are skipped; a class that has no other is not a class.
         """
         with unchanged_on_error(self):
-            self._fit_block(X, y, None, sample_weight, restart=True)
-            end_warm_up(self)
-        return self
+            return self._fit_block(X, y, None, sample_weight, restart=True, whole=True)
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(
@@ -278,6 +289,7 @@ class OnlineLSSVMClassifier(ClassifierMixin, OnlineBase):
         classes: ArrayLike | None,
         sample_weight: ArrayLike | None,
         restart: bool,
+        whole: bool = False,
     ) -> Self:
         rows, labels = checked_block(self, X, y, reset=restart)
         check_classification_targets(labels)
@@ -298,7 +310,7 @@ class OnlineLSSVMClassifier(ClassifierMixin, OnlineBase):
             if classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
                 raise ValueError(f"classes={classes!r} differs from the {self.classes_!r} this stream began with")
         targets = self._encode(labels, weight)
-        apriori = self._learn(rows, targets, weight, restart, exact_apriori=True)
+        apriori = self._learn(rows, targets, weight, restart=restart, whole=whole, exact_apriori=True)
         self._calibration = _core.calibrate(apriori, targets, weight, *self._calibration)
         return self
 

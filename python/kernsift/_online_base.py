@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,8 +13,8 @@ from ._fitted_core import FittedCore
 from ._kernel import LEARNING_CONSTRAINTS, make_kernel
 from ._learn_gamma import wants_learning
 from ._threads import n_threads
-from ._validation import Interval, StrOptions, check_is_fitted, check_rows, unchanged_on_error
-from ._warm_up import begin_again, learn_warming_up
+from ._validation import Interval, StrOptions, check_is_fitted, check_rows, unchanged_on_error, validate_data
+from ._warm_up import warm_up
 
 ADMISSIONS = ("product", "two-part", "per-sample", "novelty")
 OUTCOMES = (
@@ -42,10 +42,13 @@ class OnlineBase(FittedCore):
         "admission": [StrOptions(set(ADMISSIONS))],
         "fit_intercept": ["boolean"],
         "engine": [StrOptions(set(_ENGINES))],
-        "swap_until": [Interval(Integral, 1, None, closed="left"), None],
-        "exact_rows": [Interval(Integral, 0, None, closed="left")],
+        "swap_until": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
+        "exact_rows": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
+        "oversample": [Interval(Integral, 1, None, closed="left")],
+        "hysteresis": [Interval(Real, 0, 1, closed="right")],
         "forgetting": [Interval(Real, 0, 1, closed="right")],
         "learn_rows": [Interval(Integral, 1, None, closed="left")],
+        "window": [Interval(Integral, 2, None, closed="left"), None],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
@@ -64,10 +67,13 @@ class OnlineBase(FittedCore):
         admission: str = "product",
         fit_intercept: bool = True,
         engine: str = "orthonormal",
-        swap_until: int | None = None,
-        exact_rows: int = 0,
+        swap_until: int | str | None = None,
+        exact_rows: int | str = 0,
+        oversample: int = 1,
+        hysteresis: float = 1.0,
         forgetting: float = 1.0,
         learn_rows: int = 2000,
+        window: int | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -84,8 +90,11 @@ class OnlineBase(FittedCore):
         self.engine = engine
         self.swap_until = swap_until
         self.exact_rows = exact_rows
+        self.oversample = oversample
+        self.hysteresis = hysteresis
         self.forgetting = forgetting
         self.learn_rows = learn_rows
+        self.window = window
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -93,8 +102,10 @@ class OnlineBase(FittedCore):
 
     on_full: str = "prune"  # what an admission means at the cap; a parameter of KRLS only
 
-    def _start(self, X: NDArray[np.float64], weight: NDArray[np.float64], n_outputs: int, gamma: Any = None) -> Any:
-        """Make the core for a stream that begins with X."""
+    def _start(
+        self, X: NDArray[np.float64], weight: NDArray[np.float64], n_outputs: int, whole: bool, gamma: Any = None
+    ) -> Any:
+        """Make the core for a stream that begins with X, and ends with it where X is the `whole`."""
         self._check_beyond_the_papers()
         gamma = self.gamma if gamma is None else gamma
         kernel = make_kernel(self.kernel, gamma, self.degree, self.coef0, X, weight, self.random_state)
@@ -105,16 +116,45 @@ class OnlineBase(FittedCore):
             float(self.novelty_tol),
             float(self.usefulness_tol),
             self.admission,
-            0 if self.max_basis is None else int(self.max_basis),
+            self._cap(),
             bool(self.fit_intercept),
-            0 if self.swap_until is None else int(self.swap_until),
-            int(self.exact_rows),
+            self._swaps(len(X) if whole else None),
+            self._ring(),
             float(self.forgetting),
             self.on_full,
+            self.window is not None,
+            float(self.hysteresis),
         )
 
-    def _begin(self, X: NDArray[np.float64], weight: NDArray[np.float64], n_outputs: int, gamma: Any = None) -> Any:
-        core = self._start(X, weight, n_outputs, gamma)
+    def _cap(self) -> int:
+        """Kernels at most while rows are learned; 0 for no limit."""
+        return 0 if self.max_basis is None else int(self.oversample) * int(self.max_basis)
+
+    def _swaps(self, n: int | None) -> int:
+        """Rows until a full dictionary is frozen, of a stream of n rows; 0 for never."""
+        if self.swap_until == "auto":
+            # the length of a stream is not known, nor whether its inputs drift: it never freezes
+            return 0 if n is None or not self._cap() or self.window else max(1, min(20 * self._cap(), n // 2))
+        return 0 if self.swap_until is None else int(self.swap_until)
+
+    def _ring(self) -> int:
+        """Recent rows on which a new kernel is exact."""
+        if self.window is not None:
+            return int(self.window)
+        return (500 if self._beyond_the_papers() else 0) if self.exact_rows == "auto" else int(self.exact_rows)
+
+    def _beyond_the_papers(self) -> bool:
+        return self.engine == "orthonormal"
+
+    def _begin(
+        self,
+        X: NDArray[np.float64],
+        weight: NDArray[np.float64],
+        n_outputs: int,
+        whole: bool = False,
+        gamma: Any = None,
+    ) -> Any:
+        core = self._start(X, weight, n_outputs, whole, gamma)
         # n_jobs changes how, not what
         self._begun_with = {name: value for name, value in self.get_params(deep=False).items() if name != "n_jobs"}
         return core
@@ -133,51 +173,95 @@ class OnlineBase(FittedCore):
             raise ValueError("refit goes beyond the papers and engine='inverse' is their literal form")
         self._needs_ridge("refit")
         self._check_warm("refit")
+        if self.window is not None:
+            raise ValueError("refit learns all its rows and window keeps the last: fit again instead")
         if not (weight > 0).any():
             raise ValueError("sample_weight is zero for every row: give at least one row a positive weight")
         if new_widths:
             if not wants_learning(self.gamma):
                 raise ValueError(f"new_widths=True learns the widths again, and gamma={self.gamma!r} gives them")
             with unchanged_on_error(self):
-                begin_again(self, (X, targets, weight))
+                self._learn(X, targets, weight, restart=True, whole=True, exact_apriori=False)
         check_rows(self._fitted().kernel, X)
-        self._fitted().refit(X, targets, weight)
+        self._fitted().refit(X, targets, weight, n_threads(self.n_jobs))
+
+    def prune(self, n_basis: int | None = None) -> Self:
+        """Delete the kernels that lower the cost least, one by one, and stay exact for those that are left.
+
+        Parameters
+        ----------
+        n_basis : int, optional
+            Kernels to keep; ``max_basis`` by default, which with ``oversample`` is fewer than there are.
+        """
+        core = self._fitted()
+        self._needs_ridge("prune")
+        keep = self.max_basis if n_basis is None else n_basis
+        if not isinstance(keep, Integral) or keep < 1:
+            raise ValueError(f"n_basis must be a number of kernels, 1 or more (or set max_basis); got {keep!r}")
+        core.prune(int(keep))
+        return self
 
     def _check_beyond_the_papers(self) -> None:
-        beyond = {"swap_until": None, "exact_rows": 0, "forgetting": 1.0}
+        beyond: dict[str, tuple[Any, ...]] = {
+            "swap_until": (None, "auto"),
+            "exact_rows": (0, "auto"),
+            "forgetting": (1.0,),
+            "window": (None,),
+        }
         for name, plain in beyond.items():
             value = getattr(self, name)
-            if value != plain and self.engine == "inverse":
+            if value not in plain and not self._beyond_the_papers():
                 raise ValueError(
                     f"{name}={value!r} goes beyond the papers and engine='inverse' is their literal form: use "
                     "engine='orthonormal'"
                 )
-        if self.swap_until is not None and self.max_basis is None:
+        if self.swap_until not in (None, "auto") and self.max_basis is None:
             raise ValueError(f"swap_until={self.swap_until!r} freezes a full dictionary: it needs max_basis")
+        if self.oversample > 1 and self.max_basis is None:
+            raise ValueError(f"oversample={self.oversample!r} is a multiple of max_basis: set max_basis")
+        if self.window is not None:
+            self._check_window()
         if self.forgetting < 1 and not self.alpha > 0:
             raise ValueError(
                 "forgetting < 1 needs alpha > 0: what is forgotten returns to the prior, and there is none"
             )
+
+    def _check_window(self) -> None:
+        if self.forgetting < 1:
+            raise ValueError("window and forgetting are two ways to forget: use one of them")
+        if self.exact_rows not in (0, "auto"):
+            raise ValueError(
+                f"window={self.window!r} is exact on all its rows: leave exact_rows={self.exact_rows!r} out"
+            )
+        if self.swap_until not in (None, "auto"):
+            raise ValueError("swap_until freezes the dictionary and window is for streams that drift: use one of them")
+        if not self.alpha > 0:
+            raise ValueError("window needs alpha > 0: what is forgotten returns to the prior, and there is none")
 
     def _learn(
         self,
         X: NDArray[np.float64],
         targets: NDArray[np.float64],
         weight: NDArray[np.float64],
+        *,
         restart: bool,
+        whole: bool,
         exact_apriori: bool,
     ) -> NDArray[np.float64]:
         """Send checked rows to the core; answers the predictions made before each row was learned."""
+        gamma, before = None, 0
         if restart:
             for name in ("learned_gamma_", "_warm_up"):
                 self.__dict__.pop(name, None)
         if wants_learning(self.gamma) and (restart or "_warm_up" in self.__dict__):
-            return learn_warming_up(self, X, targets, weight, restart, exact_apriori)
-        core = self._begin(X, weight, targets.shape[1]) if restart else self._fitted()
+            X, targets, weight, restart, gamma, before = warm_up(self, X, targets, weight, restart, whole)
+        core = self._begin(X, weight, targets.shape[1], whole, gamma) if restart else self._fitted()
         check_rows(core.kernel, X)
         self._core = core
-        apriori, _, _ = core.learn(X, targets, weight, exact_apriori)
-        return apriori
+        apriori, _, _ = core.learn(X, targets, weight, exact_apriori, n_threads(self.n_jobs))
+        if whole and self.max_basis is not None and self.oversample > 1:
+            core.prune(int(self.max_basis))
+        return apriori[before:]
 
     _flat: bool  # one output given as a vector: answers are vectors too
 
@@ -241,6 +325,11 @@ class OnlineBase(FittedCore):
         if self.alpha_ == 0:
             raise ValueError(f"{what} needs alpha > 0: without a ridge there is no prior; set alpha and fit again")
 
-    def _scores(self, X: ArrayLike) -> NDArray[np.float64]:
+    def _scores(self, X: ArrayLike) -> NDArray[Any]:
+        """f(x), in single precision for rows that come in it."""
         check_is_fitted(self)
-        return self._fitted().predict(self._rows(X), n_threads(self.n_jobs))
+        core = self._fitted()
+        rows = validate_data(self, X, reset=False, dtype=[np.float64, np.float32], order="C")
+        if rows.dtype == np.float32:
+            return core.kernel.expand_single(core.basis, core.coef, core.intercept, rows, n_threads(self.n_jobs))
+        return core.predict(rows, n_threads(self.n_jobs))

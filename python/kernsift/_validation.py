@@ -58,7 +58,25 @@ def checked_block(
     estimator: BaseEstimator, X: ArrayLike, y: ArrayLike, *, reset: bool, **options: Any
 ) -> tuple[NDArray[np.float64], NDArray[Any]]:
     """Return a learning block as C-ordered float64 rows and checked targets."""
-    return validate_data(estimator, X, y, reset=reset, dtype=np.float64, order="C", **options)
+    try:
+        return validate_data(estimator, X, y, reset=reset, dtype=np.float64, order="C", **options)
+    except ValueError as error:
+        row = _first_row_not_finite(X, y) if "NaN" in str(error) or "infinity" in str(error) else None
+        if row is None:
+            raise
+        raise ValueError(f"{error}\nThe first such value is in row {row} of this block; nothing was learnt.") from None
+
+
+def _first_row_not_finite(X: ArrayLike, y: ArrayLike) -> int | None:
+    bad: list[int] = []
+    for values in (X, y):
+        try:
+            numbers = np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            continue
+        finite = np.isfinite(numbers).reshape(len(numbers), -1).all(axis=1) if numbers.ndim else np.ones(1, bool)
+        bad += np.flatnonzero(~finite)[:1].tolist()
+    return min(bad, default=None)
 
 
 def check_weights(sample_weight: ArrayLike | None, X: NDArray[Any]) -> NDArray[np.float64]:

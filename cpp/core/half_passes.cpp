@@ -1,0 +1,124 @@
+#include "core/half_passes.hpp"
+
+#include "core/packets.hpp"
+
+namespace kernsift {
+
+namespace {
+
+constexpr Index kColumns = 4;  // taken together: their sums stay in registers
+
+// With `update`, the columns j .. j + kColumns of C first get scale u u'; then they and, by symmetry, their rows are
+// multiplied: out += C(:, j..) x(j..) below the diagonal, out(j..) += C(:, j..)' x.
+template <bool update>
+void pass(double* C, Index stride, Index n, const double* u, double scale, const double* x, double* out) {
+  for (Index i = 0; i < n; ++i) out[i] = 0;
+  for (Index j = 0; j < n; j += kColumns) {
+    const Index columns = std::min(kColumns, n - j);
+    double* column[kColumns];
+    double su[kColumns] = {}, dot[kColumns] = {};
+    for (Index c = 0; c < columns; ++c) {
+      column[c] = C + (j + c) * stride;
+      if (update) su[c] = scale * u[j + c];
+    }
+    for (Index c = 0; c < columns; ++c)  // the triangle on the diagonal
+      for (Index i = j + c; i < j + columns; ++i) {
+        if (update) column[c][i] += su[c] * u[i];
+        dot[c] += column[c][i] * x[i];
+        if (i > j + c) out[i] += column[c][i] * x[j + c];
+      }
+    if (columns == kColumns) {
+      Packet su_[kColumns], x_[kColumns], sum[kColumns];
+      for (Index c = 0; c < kColumns; ++c) {
+        su_[c] = splat(su[c]);
+        x_[c] = splat(x[j + c]);
+        sum[c] = splat(0.0);
+      }
+      Index i = j + kColumns;
+      for (; i + kLanes <= n; i += kLanes) {
+        const Packet xi = load(x + i);
+        Packet yi = load(out + i);
+        Packet ui = xi;
+        if (update) ui = load(u + i);
+        for (Index c = 0; c < kColumns; ++c) {
+          Packet entry = load(column[c] + i);
+          if (update) {
+            entry = simd::pmadd(ui, su_[c], entry);
+            store(column[c] + i, entry);
+          }
+          yi = simd::pmadd(entry, x_[c], yi);
+          sum[c] = simd::pmadd(entry, xi, sum[c]);
+        }
+        store(out + i, yi);
+      }
+      for (; i < n; ++i)
+        for (Index c = 0; c < kColumns; ++c) {
+          if (update) column[c][i] += su[c] * u[i];
+          out[i] += column[c][i] * x[j + c];
+          dot[c] += column[c][i] * x[i];
+        }
+      for (Index c = 0; c < kColumns; ++c) dot[c] += simd::predux(sum[c]);
+    }
+    for (Index c = 0; c < columns; ++c) out[j + c] += dot[c];
+  }
+}
+
+// Columns j .. j + columns of L against what is solved already, then their own triangle.
+template <int n_rhs>
+void substitute(const double* L, Index stride, Index n, double* X, Index x_stride) {
+  for (Index last = n; last > 0;) {
+    const Index columns = last % kColumns == 0 ? kColumns : last % kColumns, j = last - columns;
+    double dot[kColumns][n_rhs] = {};
+    if (columns == kColumns) {
+      Packet sum[kColumns][n_rhs];
+      for (Index c = 0; c < kColumns; ++c)
+        for (int r = 0; r < n_rhs; ++r) sum[c][r] = splat(0.0);
+      const double* column = L + j * stride;
+      Index i = last;
+      for (; i + kLanes <= n; i += kLanes) {
+        Packet x[n_rhs];
+        for (int r = 0; r < n_rhs; ++r) x[r] = load(X + r * x_stride + i);
+        for (Index c = 0; c < kColumns; ++c) {
+          const Packet entry = load(column + c * stride + i);
+          for (int r = 0; r < n_rhs; ++r) sum[c][r] = simd::pmadd(entry, x[r], sum[c][r]);
+        }
+      }
+      for (Index c = 0; c < kColumns; ++c)
+        for (int r = 0; r < n_rhs; ++r) {
+          dot[c][r] = simd::predux(sum[c][r]);
+          for (Index k = i; k < n; ++k) dot[c][r] += column[c * stride + k] * X[r * x_stride + k];
+        }
+    }
+    for (Index c = columns - 1; c >= 0; --c) {
+      const double* column = L + (j + c) * stride;
+      for (int r = 0; r < n_rhs; ++r) {
+        double* x = X + r * x_stride;
+        double rest = x[j + c] - dot[c][r];
+        for (Index i = j + c + 1; i < last; ++i) rest -= column[i] * x[i];
+        x[j + c] = rest / column[j + c];
+      }
+    }
+    last = j;
+  }
+}
+
+}  // namespace
+
+void update_and_apply(MatrixRef C, const ConstVectorRef& u, double scale, const ConstVectorRef& x, VectorRef out) {
+  pass<true>(C.data(), C.outerStride(), C.rows(), u.data(), scale, x.data(), out.data());
+}
+
+void apply_lower(const ConstMatrixRef& C, const ConstVectorRef& x, VectorRef out) {
+  pass<false>(const_cast<double*>(C.data()), C.outerStride(), C.rows(), nullptr, 0.0, x.data(), out.data());
+}
+
+void back_substitute(const ConstMatrixRef& L, MatrixRef X) {
+  const Index n = L.rows(), stride = L.outerStride(), x_stride = X.outerStride();
+  switch (X.cols()) {
+    case 1: return substitute<1>(L.data(), stride, n, X.data(), x_stride);
+    case 2: return substitute<2>(L.data(), stride, n, X.data(), x_stride);
+    case 3: return substitute<3>(L.data(), stride, n, X.data(), x_stride);
+  }
+}
+
+}  // namespace kernsift

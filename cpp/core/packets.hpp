@@ -1,0 +1,17 @@
+// Eigen's packets, as the few hand-written inner loops use them: as wide as the CPU level the file is built for.
+#pragma once
+
+#include "core/types.hpp"
+
+namespace kernsift {
+
+namespace simd = Eigen::internal;
+
+using Packet = simd::packet_traits<double>::type;
+constexpr int kLanes = simd::unpacket_traits<Packet>::size;
+
+inline Packet splat(double x) { return simd::pset1<Packet>(x); }
+inline Packet load(const double* x) { return simd::ploadu<Packet>(x); }
+inline void store(double* x, const Packet& p) { simd::pstoreu(x, p); }
+
+}  // namespace kernsift
