@@ -47,6 +47,7 @@ ESTIMATORS = [
     SubsetLSSVMRegressor(basis="random", alpha=0.1, max_basis=100),
     *(SubsetLSSVMRegressor(basis=name, max_basis=100) for name in ("ald", "efvs", "greedy", "kmeans", "rpcholesky")),
     *(SubsetLSSVMRegressor(basis=name) for name in ("online", "orols")),
+    SubsetLSSVMRegressor(gamma="learn", max_basis=20, random_state=0),
     SubsetLSSVMClassifier(),
     SubsetLSSVMClassifier(max_basis=8),
     KRLSRegressor(),

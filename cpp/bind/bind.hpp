@@ -69,5 +69,6 @@ void bind_lstd(py::module_& m);
 void bind_parts(py::module_& m);
 void bind_online(py::module_& m);
 void bind_subset(py::module_& m);
+void bind_widths(py::module_& m);
 
 }  // namespace kernsift

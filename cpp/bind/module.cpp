@@ -17,4 +17,5 @@ PYBIND11_MODULE(_core, m, pybind11::mod_gil_not_used()) {
   kernsift::bind_forward(m);
   kernsift::bind_subset(m);
   kernsift::bind_lstd(m);
+  kernsift::bind_widths(m);
 }

@@ -80,6 +80,26 @@ struct Matern52 {
   }
 };
 
+// Minus the derivatives of the Matern kernels with regard to r2. Those of rbf and laplacian are the kernels.
+template <class Distance>
+struct Matern32Slope {
+  using Sum = typename Distance::Sum;
+  Packet operator()(const Packet& sum, const Packet& norm_a, const Packet& norm_b) const {
+    const Packet s = simd::psqrt(simd::pmul(splat(3.0), near(Distance::distance(sum, norm_a, norm_b))));
+    return simd::pmul(splat(1.5), exp_to_zero(simd::pnegate(s)));
+  }
+};
+
+template <class Distance>
+struct Matern52Slope {
+  using Sum = typename Distance::Sum;
+  Packet operator()(const Packet& sum, const Packet& norm_a, const Packet& norm_b) const {
+    const Packet s = simd::psqrt(simd::pmul(splat(5.0), near(Distance::distance(sum, norm_a, norm_b))));
+    const Packet factor = simd::pmul(splat(5.0 / 6.0), simd::padd(splat(1.0), s));
+    return simd::pmul(factor, exp_to_zero(simd::pnegate(s)));
+  }
+};
+
 struct Laplacian {
   using Sum = AbsoluteDifference;
   Packet operator()(const Packet& sum, const Packet&, const Packet&) const {
@@ -243,13 +263,17 @@ struct Contract {
   }
 };
 
+template <class Near, class Far, class Sink>
+void walk(const Near& near, const Far& far, const Kernel& kernel, const Panels& elements, const PreparedRows& rows,
+          Index first, Index count, Sink& sink) {
+  Walk<Near, Far, Sink>(near, far, elements, rows, kernel.n_features(), sink).run(first, count);
+}
+
 template <class Sink>
 void walk(const Kernel& kernel, const Panels& elements, const PreparedRows& rows, Index first, Index count,
           Sink& sink) {
-  const Index d = kernel.n_features();
   const auto run = [&](const auto& near, const auto& far) {
-    Walk<std::decay_t<decltype(near)>, std::decay_t<decltype(far)>, Sink>(near, far, elements, rows, d, sink)
-        .run(first, count);
+    walk(near, far, kernel, elements, rows, first, count, sink);
   };
   switch (kernel.kind()) {
     case KernelKind::rbf: return run(Rbf<FromDot>{}, Rbf<FromDifferences>{});
@@ -371,6 +395,18 @@ void Kernel::block(const Panels& elements, const PreparedRows& rows, Index first
                    MatrixRef out) const {
   Store sink{out.data(), out.outerStride()};
   walk(*this, elements, rows, first, count, sink);
+}
+
+void Kernel::slope(const Panels& elements, const PreparedRows& rows, Index first, Index count,
+                   MatrixRef out) const {
+  Store sink{out.data(), out.outerStride()};
+  if (!stationary()) throw std::invalid_argument("a gradient with regard to gamma needs a stationary kernel");
+  if (kind_ == KernelKind::matern32)
+    walk(Matern32Slope<FromDot>{}, Matern32Slope<FromDifferences>{}, *this, elements, rows, first, count, sink);
+  else if (kind_ == KernelKind::matern52)
+    walk(Matern52Slope<FromDot>{}, Matern52Slope<FromDifferences>{}, *this, elements, rows, first, count, sink);
+  else
+    walk(*this, elements, rows, first, count, sink);
 }
 
 void Kernel::expand(const Panels& elements, const ConstMatrixRef& coef, const ConstVectorRef& intercept,

@@ -100,6 +100,10 @@ class Kernel {
   // `out` is column-major with outer stride >= elements.padded().
   void block(const Panels& elements, const PreparedRows& rows, Index first, Index count, MatrixRef out) const;
 
+  // Minus the derivative of `block` with regard to r2 (the sum in the exponent for laplacian), laid out like it:
+  // what the gradient of anything with regard to gamma is made of. Stationary kernels only.
+  void slope(const Panels& elements, const PreparedRows& rows, Index first, Index count, MatrixRef out) const;
+
   // out(r, o) = intercept(o) + sum_i coef(i, o) k(element i, row first + r), without keeping the kernel values.
   // coef has elements.padded() rows, zero in the padding.
   void expand(const Panels& elements, const ConstMatrixRef& coef, const ConstVectorRef& intercept,

@@ -8,6 +8,7 @@ from ._config import build_config  # noqa: E402
 from ._feature_vectors import FeatureVectorSelector  # noqa: E402
 from ._krls import KRLSRegressor  # noqa: E402
 from ._lags import lag_embed  # noqa: E402
+from ._learn_gamma import learn_gamma  # noqa: E402
 from ._lssvm import LSSVMClassifier, LSSVMRegressor  # noqa: E402
 from ._lstd import KernelLSTD  # noqa: E402
 from ._online import OnlineLSSVMClassifier, OnlineLSSVMRegressor  # noqa: E402
@@ -39,6 +40,7 @@ __all__ = [
     "__version__",
     "build_config",
     "lag_embed",
+    "learn_gamma",
     "load",
     "tune",
 ]

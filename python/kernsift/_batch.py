@@ -14,7 +14,8 @@ from . import _core
 from ._calibration import fit_temperature, softmax
 from ._classes import class_targets
 from ._estimator import Estimator
-from ._kernel import KERNEL_CONSTRAINTS, make_kernel, resolve_gamma
+from ._kernel import LEARNING_CONSTRAINTS, make_kernel, resolve_gamma
+from ._learn_gamma import learned_width, wants_learning
 from ._robust import iterate_weights
 from ._validation import (
     Interval,
@@ -42,8 +43,8 @@ class BatchLSSVM(Estimator):
     """
 
     _parameter_constraints: dict[str, list[Any]] = {
-        **KERNEL_CONSTRAINTS,
-        "gamma": [*KERNEL_CONSTRAINTS["gamma"], StrOptions({"loo"})],
+        **LEARNING_CONSTRAINTS,
+        "gamma": [*LEARNING_CONSTRAINTS["gamma"], StrOptions({"loo"})],
         "alpha": [Interval(Real, 0, None, closed="neither"), StrOptions({"loo"})],
         "alphas": ["array-like", None],
         "gammas": ["array-like", None],
@@ -62,7 +63,7 @@ class BatchLSSVM(Estimator):
         y = targets if everything else np.ascontiguousarray(targets[used])
         v = weight[used]
         alphas = self._alphas()
-        widths = self._widths(X, weight)
+        widths = self._widths(X, targets, weight)
 
         kernel, alpha, problem = self._select(data, y, v, widths, alphas)
         factor = np.ones(len(v))
@@ -95,7 +96,10 @@ class BatchLSSVM(Estimator):
             raise ValueError(f"alphas must be finite and positive and at least one, got {self.alphas!r}")
         return grid
 
-    def _widths(self, X: NDArray[np.float64], weight: NDArray[np.float64]) -> list[Any]:
+    def _widths(self, X: NDArray[np.float64], targets: NDArray[np.float64], weight: NDArray[np.float64]) -> list[Any]:
+        self.__dict__.pop("learned_gamma_", None)
+        if wants_learning(self.gamma):
+            return [learned_width(self, X, targets, weight)]
         if not (isinstance(self.gamma, str) and self.gamma == "loo"):
             return [self.gamma]
         if self.gammas is None:

@@ -356,3 +356,26 @@ class KernelLSTD:
     def skipped(self) -> int: ...
     @property
     def counters(self) -> NDArray[np.int64]: ...
+
+class WidthProblem:
+    def __init__(
+        self,
+        kernel: str,
+        X: Array,
+        landmarks: Array,
+        Y: Array,
+        weight: Array,
+        within: Array,
+        fit_intercept: bool,
+        jitter: float,
+    ) -> None: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+    def evaluate(
+        self,
+        gamma: Array,
+        alpha: float,
+        criterion: str = "loo",
+        toll: float = 1.0,
+        gradient: bool = True,
+        landmarks: Array | None = None,
+    ) -> tuple[float | None, Array | None, float | None, Array | None]: ...

@@ -21,6 +21,12 @@ KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
     "coef0": [Interval(Real, 0, None, closed="left")],
 }
 
+# Of the estimators that can learn their widths: `_learn_gamma.learned_width` resolves "learn".
+LEARNING_CONSTRAINTS: dict[str, list[Any]] = {
+    **KERNEL_CONSTRAINTS,
+    "gamma": [StrOptions({"learn", "scale", "median"}), *KERNEL_CONSTRAINTS["gamma"][1:]],
+}
+
 # Rows compared with each other by gamma="median".
 _MEDIAN_ROWS = 500
 
@@ -55,6 +61,8 @@ def resolve_gamma(
     d = X.shape[1]
     if not isinstance(gamma, str):
         return _given_gamma(gamma, d)
+    if gamma == "learn":
+        raise ValueError("gamma='learn' needs rows with targets here: fit first, or give gamma as a number")
     X, weight = X[sample_weight > 0], sample_weight[sample_weight > 0]
     if len(X) == 0:
         raise ValueError(f"gamma={gamma!r} needs a row of positive weight; give gamma as a number")

@@ -36,9 +36,11 @@ class OnlineLSSVMRegressor(RegressorMixin, StreamRegression):
     kernel : {"rbf", "laplacian", "matern32", "matern52", "polynomial", "linear"}, default="rbf"
         With r² = Σγⱼ(xⱼ-x'ⱼ)²: ``exp(-r²)``, ``exp(-Σγⱼ|xⱼ-x'ⱼ|)``, Matérn 3/2 and 5/2 of length 1,
         ``(Σγⱼxⱼx'ⱼ + coef0)^degree``, ``x·x'``.
-    gamma : float, array of shape (n_features,), "scale" or "median", default="scale"
+    gamma : float, array of shape (n_features,), "scale", "median" or "learn", default="scale"
         Width.  "scale" is one over the sum of the features' variances in the first block, "median" 1/(2s²) with s
-        the median distance there.  A stream that begins with a single row should be given a number.
+        the median distance there.  A stream that begins with a single row should be given a number.  "learn" finds one
+        per feature by :func:`learn_gamma` on the first ``learn_rows`` rows; a model with "scale" answers until then.
+        After that they change only when the stream begins again: ``fit``, or ``refit(..., new_widths=True)``.
     degree, coef0 : int, float
         Of the polynomial kernel.
     alpha : float, default=0.1
@@ -74,6 +76,8 @@ class OnlineLSSVMRegressor(RegressorMixin, StreamRegression):
     forgetting : float in (0, 1], default=1.0
         Weight of a row against the one after it.  The ridge does not fade with the rows: without it, directions
         that no recent row excites would lose their prior and blow up.
+    learn_rows : int, default=2000
+        Rows of positive weight that gamma="learn" waits for and keeps until then; ``fit`` learns from what it gets.
     window : int or None, default=None
         Only the last so many rows count; the model is exact on all of them.  They are kept, and every row costs a
         second step that forgets one.
@@ -95,6 +99,8 @@ class OnlineLSSVMRegressor(RegressorMixin, StreamRegression):
         Read off the state, without the rows.
     audit_ : dict
         Counts of rows admitted, evicted and rejected, by rule.
+    learned_gamma_ : dict
+        With gamma="learn", what :func:`learn_gamma` found.
 
     References
     ----------
@@ -202,7 +208,7 @@ class OnlineLSSVMClassifier(ClassifierMixin, OnlineBase):
     Parameters
     ----------
     kernel : {"rbf", "laplacian", "matern32", "matern52", "polynomial", "linear"}, default="rbf"
-    gamma : float, array of shape (n_features,), "scale" or "median", default="scale"
+    gamma : float, array of shape (n_features,), "scale", "median" or "learn", default="scale"
     degree, coef0 : int, float
     alpha : float, default=0.1
     max_basis : int or None, default=500
@@ -216,6 +222,7 @@ class OnlineLSSVMClassifier(ClassifierMixin, OnlineBase):
     oversample : int, default=1
     hysteresis : float in (0, 1], default=1.0
     forgetting : float in (0, 1], default=1.0
+    learn_rows : int, default=2000
     window : int or None, default=None
     n_jobs : int or None, default=None
     random_state : int, RandomState or None
@@ -313,7 +320,9 @@ class OnlineLSSVMClassifier(ClassifierMixin, OnlineBase):
         return self
 
     @fit_context(prefer_skip_nested_validation=True)
-    def refit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def refit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, new_widths: bool = False
+    ) -> Self:
         """Learn the rows afresh on the present basis; see :meth:`OnlineLSSVMRegressor.refit`.
 
         Parameters
@@ -321,12 +330,14 @@ class OnlineLSSVMClassifier(ClassifierMixin, OnlineBase):
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
+        new_widths : bool, default=False
+            With gamma="learn": learn the widths anew from these rows, and with them the basis.
         """
         self._fitted()
         self._check_unchanged_params()
         rows, labels = checked_block(self, X, y, reset=False)
         weight = check_weights(sample_weight, rows)
-        self._refit(rows, self._encode(labels, weight), weight)
+        self._refit(rows, self._encode(labels, weight), weight, new_widths)
         return self
 
     def _encode(self, y: NDArray[Any], weight: NDArray[np.float64]) -> NDArray[np.float64]:

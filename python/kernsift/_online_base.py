@@ -10,10 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _core
 from ._fitted_core import FittedCore
-from ._kernel import KERNEL_CONSTRAINTS, make_kernel
+from ._kernel import LEARNING_CONSTRAINTS, make_kernel
+from ._learn_gamma import wants_learning
 from ._reports import CallbackSupport, InterruptedLearning, in_blocks
 from ._threads import n_threads
-from ._validation import Interval, StrOptions, check_is_fitted, check_rows, validate_data
+from ._validation import Interval, StrOptions, check_is_fitted, check_rows, unchanged_on_error, validate_data
+from ._warm_up import warm_up
 
 ADMISSIONS = ("product", "two-part", "per-sample", "novelty")
 OUTCOMES = (
@@ -33,7 +35,7 @@ class OnlineBase(CallbackSupport, FittedCore):
     """Parameters, state and fitted attributes; the subclasses say what a target is."""
 
     _parameter_constraints: dict[str, list[Any]] = {
-        **KERNEL_CONSTRAINTS,
+        **LEARNING_CONSTRAINTS,
         "alpha": [Interval(Real, 0, None, closed="left")],
         "max_basis": [Interval(Integral, 1, None, closed="left"), None],
         "novelty_tol": [Interval(Real, 0, None, closed="left")],
@@ -46,6 +48,7 @@ class OnlineBase(CallbackSupport, FittedCore):
         "oversample": [Interval(Integral, 1, None, closed="left")],
         "hysteresis": [Interval(Real, 0, 1, closed="right")],
         "forgetting": [Interval(Real, 0, 1, closed="right")],
+        "learn_rows": [Interval(Integral, 1, None, closed="left")],
         "window": [Interval(Integral, 2, None, closed="left"), None],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
@@ -71,6 +74,7 @@ class OnlineBase(CallbackSupport, FittedCore):
         oversample: int = 1,
         hysteresis: float = 1.0,
         forgetting: float = 1.0,
+        learn_rows: int = 2000,
         window: int | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -92,6 +96,7 @@ class OnlineBase(CallbackSupport, FittedCore):
         self.oversample = oversample
         self.hysteresis = hysteresis
         self.forgetting = forgetting
+        self.learn_rows = learn_rows
         self.window = window
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -101,10 +106,18 @@ class OnlineBase(CallbackSupport, FittedCore):
 
     on_full: str = "prune"  # what an admission means at the cap; a parameter of KRLS only
 
-    def _start(self, X: NDArray[np.float64], weight: NDArray[np.float64], n_outputs: int, whole: bool = False) -> Any:
+    def _start(
+        self,
+        X: NDArray[np.float64],
+        weight: NDArray[np.float64],
+        n_outputs: int,
+        whole: bool = False,
+        gamma: Any = None,
+    ) -> Any:
         """Make the core for a stream that begins with X, and ends with it where X is the `whole`."""
         self._check_beyond_the_papers()
-        kernel = make_kernel(self.kernel, self.gamma, self.degree, self.coef0, X, weight, self.random_state)
+        gamma = self.gamma if gamma is None else gamma
+        kernel = make_kernel(self.kernel, gamma, self.degree, self.coef0, X, weight, self.random_state)
         return _ENGINES[self.engine](
             kernel,
             n_outputs,
@@ -147,21 +160,43 @@ class OnlineBase(CallbackSupport, FittedCore):
     def _beyond_the_papers(self) -> bool:
         return self.engine == "orthonormal"
 
-    def _begin(self, X: NDArray[np.float64], weight: NDArray[np.float64], n_outputs: int, whole: bool = False) -> Any:
-        core = self._start(X, weight, n_outputs, whole)
+    def _begin(
+        self,
+        X: NDArray[np.float64],
+        weight: NDArray[np.float64],
+        n_outputs: int,
+        whole: bool = False,
+        gamma: Any = None,
+    ) -> Any:
+        core = self._start(X, weight, n_outputs, whole, gamma)
         # n_jobs and verbose change how, not what
         how = ("n_jobs", "verbose")
         self._begun_with = {name: value for name, value in self.get_params(deep=False).items() if name not in how}
         return core
 
-    def _refit(self, X: NDArray[np.float64], targets: NDArray[np.float64], weight: NDArray[np.float64]) -> None:
+    def _check_warm(self, what: str) -> None:
+        if "_warm_up" in self.__dict__:
+            raise ValueError(
+                f"{what} needs the widths, and with gamma='learn' they come with row {self.learn_rows} (learn_rows): "
+                "use partial_fit until then, or fit"
+            )
+
+    def _refit(
+        self, X: NDArray[np.float64], targets: NDArray[np.float64], weight: NDArray[np.float64], new_widths: bool
+    ) -> None:
         if self.engine == "inverse":
             raise ValueError("refit goes beyond the papers and engine='inverse' is their literal form")
         self._needs_ridge("refit")
+        self._check_warm("refit")
         if self.window is not None:
             raise ValueError("refit learns all its rows and window keeps the last: fit again instead")
         if not (weight > 0).any():
             raise ValueError("sample_weight is zero for every row: give at least one row a positive weight")
+        if new_widths:
+            if not wants_learning(self.gamma):
+                raise ValueError(f"new_widths=True learns the widths again, and gamma={self.gamma!r} gives them")
+            with unchanged_on_error(self):
+                self._learn(X, targets, weight, restart=True, whole=True, exact_apriori=False)
         check_rows(self._fitted().kernel, X)
         self._fitted().refit(X, targets, weight, n_threads(self.n_jobs))
 
@@ -229,7 +264,13 @@ class OnlineBase(CallbackSupport, FittedCore):
         exact_apriori: bool,
     ) -> NDArray[np.float64]:
         """Send checked rows to the core; answers the predictions made before each row was learned."""
-        core = self._begin(X, weight, targets.shape[1], whole) if restart else self._fitted()
+        gamma, buffered = None, 0
+        if restart:
+            for name in ("learned_gamma_", "_warm_up"):
+                self.__dict__.pop(name, None)
+        if wants_learning(self.gamma) and (restart or "_warm_up" in self.__dict__):
+            X, targets, weight, restart, gamma, buffered = warm_up(self, X, targets, weight, restart, whole)
+        core = self._begin(X, weight, targets.shape[1], whole, gamma) if restart else self._fitted()
         check_rows(core.kernel, X)
         self._core = core
         before = core.rows_seen
@@ -244,7 +285,8 @@ class OnlineBase(CallbackSupport, FittedCore):
             raise InterruptedLearning(f"stopped after {done} of {len(X)} rows: the model has learned them") from stopped
         if whole and self.max_basis is not None and self.oversample > 1:
             core.prune(int(self.max_basis))
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        apriori = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        return apriori[buffered:]
 
     _flat: bool  # one output given as a vector: answers are vectors too
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._learn_gamma import wants_learning
 from ._online_base import OUTCOMES, OnlineBase
 from ._validation import as_targets, check_rows, check_weights, checked_block, fit_context, unchanged_on_error
 
@@ -24,7 +25,9 @@ class StreamRegression(OnlineBase):
     """Methods of the online regressors for those who hold the stream in their own hands."""
 
     @fit_context(prefer_skip_nested_validation=True)
-    def refit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def refit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, new_widths: bool = False
+    ) -> Self:
         """Learn the rows afresh on the present basis: a second pass that removes the loss of the first.
 
         The basis stays; the coefficients become those of the exact subset-of-regressors solution for these rows.
@@ -34,9 +37,11 @@ class StreamRegression(OnlineBase):
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : array-like of shape (n_samples,), optional
+        new_widths : bool, default=False
+            With gamma="learn": learn the widths anew from these rows, and with them the basis.
         """
         rows, targets, weight = self._second_look(X, y, sample_weight)
-        self._refit(rows, targets, weight)
+        self._refit(rows, targets, weight, new_widths)
         return self
 
     def _check_outputs(self, targets: NDArray[np.float64]) -> None:
@@ -100,9 +105,15 @@ class StreamRegression(OnlineBase):
             if not self.__sklearn_is_fitted__():
                 rows, values = checked_block(self, X, y, reset=True, multi_output=True, y_numeric=True)
                 weight, targets = check_weights(sample_weight, rows), as_targets(values)
+                if wants_learning(self.gamma):
+                    raise ValueError(
+                        "gamma='learn' would look at the rows that prequential is to predict: begin the stream with "
+                        "partial_fit on other rows, or give gamma as numbers (learn_gamma)"
+                    )
                 core = self._begin(rows, weight, targets.shape[1])
                 self._flat = values.ndim == 1
             else:
+                self._check_warm("prequential")
                 rows, targets, weight = self._second_look(X, y, sample_weight)
                 core = self._fitted()
             check_rows(core.kernel, rows)
@@ -136,6 +147,7 @@ class StreamRegression(OnlineBase):
         The stream must have begun with ``fit`` or ``partial_fit``, which fix the kernel.
         """
         core = self.__dict__.get("_core") or self._fitted()
+        self._check_warm("update")
         core.update(x, np.atleast_1d(np.asarray(y, dtype=np.float64)), sample_weight)
 
     def predict_one(self, x: NDArray[np.float64]) -> Any:

@@ -37,8 +37,8 @@ class OROLSRegressor(RegressorMixin, OROLSBase):
     Parameters
     ----------
     kernel : {"rbf", "laplacian", "matern32", "matern52", "polynomial", "linear"}, default="rbf"
-    gamma : float, array of shape (n_features,), "scale" or "median", default="scale"
-        Width, as in :class:`OnlineLSSVMRegressor`.
+    gamma : float, array of shape (n_features,), "scale", "median" or "learn", default="scale"
+        Width, as in :class:`OnlineLSSVMRegressor`; "learn" finds one per feature by :func:`learn_gamma`.
     degree, coef0 : int, float
         Of the polynomial kernel.
     gammas : list of widths, optional

@@ -12,7 +12,8 @@ from sklearn.utils import check_random_state
 
 from . import _core
 from ._estimator import Estimator
-from ._kernel import KERNEL_CONSTRAINTS, make_kernel
+from ._kernel import LEARNING_CONSTRAINTS, make_kernel
+from ._learn_gamma import learned_width, wants_learning
 from ._validation import (
     Interval,
     RealNotInt,
@@ -41,7 +42,7 @@ class OROLSBase(Estimator):
     """Parameters, selection and prediction of the two estimators."""
 
     _parameter_constraints: dict[str, list[Any]] = {
-        **KERNEL_CONSTRAINTS,
+        **LEARNING_CONSTRAINTS,
         "gammas": ["array-like", None],
         "selection": [StrOptions({"residual", "error-reduction"})],
         "n_candidates": [Interval(Integral, 1, None, closed="left"), None],
@@ -162,6 +163,10 @@ class OROLSBase(Estimator):
         widths = [self.gamma] if self.gammas is None else list(self.gammas)
         if not widths:
             raise ValueError("gammas is empty: give at least one width, or None to use gamma")
+        self.__dict__.pop("learned_gamma_", None)
+        if any(map(wants_learning, widths)):
+            learned = learned_width(self, X, np.ascontiguousarray(np.hstack(targets)), weight)
+            widths = [learned if wants_learning(g) else g for g in widths]
         kernels = [make_kernel(self.kernel, g, self.degree, self.coef0, X, weight, self.random_state) for g in widths]
         for kernel in kernels:
             check_rows(kernel, X)

@@ -17,6 +17,14 @@ Array = NDArray[np.float64]
 
 # A start nearer to dependence than this brings nothing but rounding.
 _START_TOL = 1e-6
+# Sizes of a path whose errors on rows held out are compared, each this part of the next, down to so few.
+_NEXT, _FEWEST = 0.7, 10
+# Rows held out: a part, once, or every part in turn if the rows are few.
+_PARTS, _FEW_ROWS = 5, 4000
+# A smaller model must err less by this, in mean square: the full one is as good within noise otherwise.
+_WORTH = 0.02
+# With so many rows a kernel, choosing the kernels costs nothing.
+_PLENTY = 50
 # Part of the elements deleted between two factorisations: more at a time costs error, fewer gain nothing.
 _FRACTION = 0.1
 
@@ -122,3 +130,51 @@ def _one_pass(task: Task, basis: Basis, m: int) -> Path:
     K = basis.kernel.matrix(basis.vectors, basis.vectors)
     order = _core.deletion_order(G, K, np.ascontiguousarray(z), alpha, 1, _FRACTION)
     return Path(basis, state, order, m)
+
+
+def errors_held_out(task: Task, unless_plenty: bool, *, oversample: float, cycles: int) -> dict[str, Array]:
+    """Mean squared errors of sizes up to ``task.max_basis`` on rows that took no part in choosing the kernels.
+
+    GCV and leave-one-out with the basis given do not see that the basis was chosen by the targets, and err with it.
+    Empty where nothing can be held out, or with ``unless_plenty`` where there are fifty rows to a kernel.
+    """
+    assert task.targets is not None
+    which = task.rows.which  # distinct rows in random order
+    n = len(which)
+    if n < 2 * _PARTS or (unless_plenty and n >= _PLENTY * task.max_basis):
+        return {"n_basis": np.empty(0, dtype=np.int64), "error": np.empty(0)}
+    part = np.empty(len(task.X), dtype=np.int64)
+    part[task.rows.used] = np.arange(n)[task.rows.group] % _PARTS
+    sizes = [min(task.max_basis, n)]
+    while sizes[-1] * _NEXT >= _FEWEST:
+        sizes.append(int(sizes[-1] * _NEXT))
+    errors, total = np.zeros(len(sizes)), 0.0
+    for held in range(_PARTS if n <= _FEW_ROWS else 1):
+        learned, out = (np.flatnonzero((task.weight > 0) & chosen) for chosen in (part != held, part == held))
+        X, Y, v = (np.ascontiguousarray(a[out]) for a in (task.X, task.targets, task.weight))
+        smaller = Task(
+            task.kernel,
+            np.ascontiguousarray(task.X[learned]),
+            np.ascontiguousarray(task.weight[learned]),
+            task.max_basis,
+            task.seed,
+            np.ascontiguousarray(task.targets[learned]),
+            task.fit_intercept,
+            task.alpha,
+        )
+        path = prune(smaller, oversample=oversample, cycles=cycles)
+        for i, size in enumerate(sizes):
+            basis = path.basis_at(min(size, len(path.order)))
+            problem = Centred(path.at(min(size, len(path.order)), basis), task.fit_intercept)
+            theta = problem.theta(problem.best_gcv() if task.alpha is None else task.alpha)
+            coef = np.ascontiguousarray(solve_triangular(basis.L, theta, lower=True, trans="T"))
+            fitted = basis.kernel.expand(basis.vectors, coef, problem.mean_y - problem.mean @ theta, X)
+            errors[i] += v @ ((Y - fitted) ** 2).sum(axis=1)
+        total += float(v.sum())
+    return {"n_basis": np.array(sizes[::-1]), "error": errors[::-1] / total}
+
+
+def enough(path: dict[str, Array], largest: int) -> int:
+    """The largest size whose error on rows held out is within two percent of the smallest."""
+    sizes, errors = path["n_basis"], path["error"]
+    return int(sizes[errors <= (1 + _WORTH) * errors.min()][-1]) if len(sizes) else largest

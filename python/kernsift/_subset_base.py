@@ -14,9 +14,11 @@ from sklearn.utils import check_random_state
 from . import _core
 from ._estimator import Estimator
 from ._feature_vectors import FeatureVectorSelector
-from ._kernel import KERNEL_CONSTRAINTS
+from ._kernel import LEARNING_CONSTRAINTS, make_kernel
+from ._learn_gamma import learned_width, wants_learning
+from ._polish import check_polish, polish
 from ._progress import progress
-from ._pruned import Path, prune
+from ._pruned import Path, enough, errors_held_out, prune
 from ._record_batches import Columns, batches_of
 from ._selectors import SELECTORS, SUPERVISED, Task, kernel_for, select
 from ._subset_state import FAST_GROWTH, Basis, Centred, Sketch, SubsetState
@@ -42,10 +44,12 @@ class SubsetBase(Estimator):
     """Parameters, basis, state and solution; the subclasses say what a target is."""
 
     _parameter_constraints: dict[str, list[Any]] = {
-        **KERNEL_CONSTRAINTS,
+        **LEARNING_CONSTRAINTS,
         "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"gcv", "loo"})],
         "basis": [StrOptions(set(SELECTORS)), FeatureVectorSelector, "array-like"],
         "max_basis": [Interval(Integral, 1, None, closed="left")],
+        "size": [StrOptions({"auto", "max", "held-out"})],
+        "polish": [Interval(Integral, 0, None, closed="left")],
         "oversample": [Interval(Real, 1, None, closed="left")],
         "cycles": [Interval(Integral, 1, None, closed="left")],
         "keep_path": ["boolean"],
@@ -63,6 +67,8 @@ class SubsetBase(Estimator):
         alpha: float | str = "gcv",
         basis: Any = "pruned",
         max_basis: int = 500,
+        size: str = "auto",
+        polish: int = 0,
         oversample: float = 3.0,
         cycles: int = 1,
         keep_path: bool = True,
@@ -76,6 +82,8 @@ class SubsetBase(Estimator):
         self.alpha = alpha
         self.basis = basis
         self.max_basis = max_basis
+        self.size = size
+        self.polish = polish
         self.oversample = oversample
         self.cycles = cycles
         self.keep_path = keep_path
@@ -88,15 +96,28 @@ class SubsetBase(Estimator):
         if not (weight > 0).any():
             raise ValueError("sample_weight is zero for every row: give at least one row a positive weight")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        kernel = kernel_for(self, X, weight, seed)
+        for name in ("learned_gamma_", "path_"):
+            self.__dict__.pop(name, None)
+        if wants_learning(self.gamma):
+            if targets is None:
+                raise ValueError("gamma='learn' looks at y: give y to select_basis")
+            widths = learned_width(self, X, targets, weight, seed)
+            kernel = make_kernel(self.kernel, widths, self.degree, self.coef0, X, weight, seed)
+        else:
+            kernel = kernel_for(self, X, weight, seed)
         check_rows(kernel, X)
         if not isinstance(self.basis, str):
             return self._given(kernel, X, weight, seed), None
         alpha = float(self.alpha) if isinstance(self.alpha, Real) else None
         task = Task(kernel, X, weight, int(self.max_basis), seed, targets, bool(self.fit_intercept), alpha)
         if self.basis == "pruned" and targets is not None:
-            path = prune(task, oversample=float(self.oversample), cycles=int(self.cycles))
-            return path.basis_at(path.n_chosen), path
+            oversample, cycles = float(self.oversample), int(self.cycles)
+            path = prune(task, oversample=oversample, cycles=cycles)
+            size = path.n_chosen
+            if self.size == "held-out" or (self.size == "auto" and wants_learning(self.gamma)):
+                self.path_ = errors_held_out(task, self.size == "auto", oversample=oversample, cycles=cycles)
+                size = min(size, enough(self.path_, size))
+            return path.basis_at(size), path
         if self.basis not in SELECTORS:
             raise ValueError(f"basis={self.basis!r} is not available in this build; choose one of {sorted(SELECTORS)}")
         chosen = select(self.basis, task)
@@ -142,14 +163,26 @@ class SubsetBase(Estimator):
     # --- learning ---
 
     def _fit_rows(self, X: Array, targets: Array, weight: Array) -> None:
-        self._solve(self._gather(X, targets, weight), (X, targets, weight))
+        if self.polish:
+            check_polish(self.kernel)
+        rows = X, targets, weight
+        self._solve(self._gather(*rows), rows)
+        if self.polish:
+            seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+            task = Task(self._basis.kernel, X, weight, int(self.max_basis), seed, targets, bool(self.fit_intercept))
+            moved = polish(task, self._basis, self.alpha_, int(self.polish))
+            if moved is not None:
+                self._solve(self._sum(moved, None, *rows), rows)
 
     def _gather(self, X: Array, targets: Array, weight: Array) -> SubsetState:
         """Choose the basis and sum over the rows on it."""
-        basis, path = self._choose(X, targets, weight)
+        return self._sum(*self._choose(X, targets, weight), X, targets, weight)
+
+    def _sum(self, basis: Basis, path: Path | None, X: Array, targets: Array, weight: Array) -> SubsetState:
+        """Sums over the rows on a basis, from the path that led to it if there is one."""
         self._begin(basis, path)
         if path is not None and (basis.growth() < FAST_GROWTH or len(basis.vectors) == 1):
-            return self._with_sketch(path.at(path.n_chosen, basis), X, targets, weight)
+            return self._with_sketch(path.at(len(basis.vectors), basis), X, targets, weight)
         growth = basis.growth()
         fast = path is None and growth < FAST_GROWTH
         if isinstance(self.alpha, Real):  # rounding far below the ridge, or exact sums

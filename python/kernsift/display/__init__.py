@@ -5,5 +5,13 @@ from ._audit import AuditDisplay
 from ._basis_path import BasisPathDisplay
 from ._dictionary import DictionaryDisplay
 from ._prequential import PrequentialDisplay
+from ._widths import WidthsDisplay
 
-__all__ = ["AuditDisplay", "BasisPathDisplay", "DictionaryDisplay", "PrequentialDisplay", "PruningPathDisplay"]
+__all__ = [
+    "AuditDisplay",
+    "BasisPathDisplay",
+    "DictionaryDisplay",
+    "PrequentialDisplay",
+    "PruningPathDisplay",
+    "WidthsDisplay",
+]

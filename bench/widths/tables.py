@@ -1,0 +1,340 @@
+"""The tables of `bench/widths`: error, size and processor time with one width and with one a feature."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import kernsift
+import numpy as np
+from kernsift import SubsetLSSVMRegressor, learn_gamma
+from numpy.typing import NDArray
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.datasets import load_diabetes, make_friedman1, make_friedman2, make_friedman3
+from sklearn.decomposition import PCA
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import QuantileTransformer
+from sklearn.svm import SVC
+from threadpoolctl import threadpool_limits
+
+Array = NDArray[np.float64]
+
+
+def limit_threads() -> None:
+    """BLAS on one thread, here and in the processes that take a seed each."""
+    threadpool_limits(1)
+
+
+limit_threads()
+
+PREAMBLE = """# Learned widths, measured
+
+Written by `python bench/widths --data DIR`; `--full` adds the SVC on 50,000 rows.  Widths, ridges and sizes are chosen
+on training rows only.  Seconds are processor time of one thread, tuning included.  "one width" is `learn_gamma` with
+`isotropic=True`: the best single width by the same criterion, then the same model.
+"""
+SIZES = (100, 300, 500, 1000)
+
+
+@dataclass(frozen=True)
+class Run:
+    mode: str
+    data: Path
+
+    def of(self, quick: Any, default: Any, full: Any) -> Any:
+        return {"quick": quick, "default": default, "full": full}[self.mode]
+
+    def load(self, name: str) -> dict[str, Array]:
+        with np.load(self.data / f"{name}.npz", allow_pickle=False) as archive:
+            return {key: archive[key] for key in archive.files}
+
+
+def machine() -> str:
+    model, info = platform.processor() or platform.machine(), Path("/proc/cpuinfo")
+    if info.is_file():
+        found = re.search(r"^model name\s*:\s*(.+)$", info.read_text(), re.M)
+        model = found[1] if found else model
+    level = kernsift.build_config()["cpu_level"]
+    return f"{model}, {os.cpu_count()} cores, {platform.system()}, kernsift {kernsift.__version__} ({level})"
+
+
+def timed(work: Callable[[], Any]) -> tuple[Any, float]:
+    begin = time.process_time()
+    answer = work()
+    return answer, time.process_time() - begin
+
+
+def standardised(train: Array, test: Array) -> tuple[Array, Array]:
+    mean, scale = train.mean(axis=0), train.std(axis=0)
+    scale[scale == 0] = 1
+    return np.ascontiguousarray((train - mean) / scale), np.ascontiguousarray((test - mean) / scale)
+
+
+def forest(run: Run, seed: int) -> tuple[Array, Array, Array, Array]:
+    """Class 2 against the rest; other training rows for every seed, the same test rows."""
+    archive = run.load("covtype")
+    X, y = archive["X"], archive["y"]
+    rows, held = run.of((2000, 2000), (50_000, 20_000), (50_000, 20_000))
+    order = np.random.default_rng(0).permutation(len(X))
+    train, test = order[50_000 * seed : 50_000 * seed + rows], order[-held:]
+    A, B = standardised(X[train].astype(float), X[test].astype(float))
+    return A, np.where(y[train] == 2, 1.0, -1.0), B, np.where(y[test] == 2, 1.0, -1.0)
+
+
+def wrong(scores: Array, truth: Array) -> float:
+    return 100.0 * float(np.mean(np.where(scores > 0, 1.0, -1.0) != truth))
+
+
+def cells(label: str, errors: list[list[float]], seconds: list[list[float]]) -> tuple[str, ...]:
+    found = np.array(errors)
+    spread = found.std(axis=0, ddof=1) if len(found) > 1 else np.zeros(found.shape[1])
+    shown = [f"{m:.2f} ± {s:.2f}" if m == m else "" for m, s in zip(found.mean(axis=0), spread, strict=True)]
+    return label, *shown, " / ".join(f"{t:.1f}" for t in np.mean(seconds, axis=0) if t == t)
+
+
+def forest_seed(run: Run, seed: int) -> list[tuple[str, list[float], list[float]]]:
+    """Errors and seconds by size of every model, for one draw of training rows."""
+    sizes = run.of((20, 40, 60, 80), SIZES, SIZES)
+    X, y, test, truth = forest(run, seed)
+    trees, spent = timed(lambda: HistGradientBoostingClassifier(random_state=0).fit(X, y))
+    found = [("HistGradientBoosting (no kernels)", [wrong(trees.predict(test), truth)] * len(sizes), [spent])]
+    for label, isotropic in (("one width", True), ("learned", False)):
+        widths, tuning = timed(lambda i=isotropic: learn_gamma(X, y, isotropic=i, random_state=seed))
+        plain: tuple[list[float], list[float]] = ([], [])
+        moved: tuple[list[float], list[float]] = ([], [])
+        for m in sizes:
+            model = SubsetLSSVMRegressor(gamma=widths.gamma, max_basis=m, random_state=seed)
+            _, spent = timed(lambda model=model: model.fit(X, y))
+            plain[0].append(wrong(model.predict(test), truth))
+            plain[1].append(tuning + spent)
+            if not isotropic:
+                # the same as polish=20 from the start, without choosing the kernels twice
+                model.set_params(basis=model.basis_vectors_, polish=run.of(20, 20 if m <= 500 else 0, 20))
+                more = timed(lambda model=model: model.fit(X, y))[1] if model.polish else np.nan
+                moved[0].append(wrong(model.predict(test), truth) if model.polish else np.nan)
+                moved[1].append(tuning + spent + more)
+        found.append((label, *plain))
+        if not isotropic:
+            found.append(("learned, polish=20", *moved))
+    return found
+
+
+def forest_rows(run: Run) -> Iterator[tuple[str, ...]]:
+    seeds = range(run.of(2, 3, 3))
+    with ProcessPoolExecutor(len(seeds), get_context("spawn"), limit_threads) as pool:
+        draws = list(pool.map(forest_seed, [run] * len(seeds), seeds))
+    for same in zip(*draws, strict=True):
+        yield cells(same[0][0], [errors for _, errors, _ in same], [seconds for *_, seconds in same])
+
+
+def svc_rows(run: Run) -> Iterator[tuple[str, ...]]:
+    X, y, test, truth = forest(run, 0)
+    rows = run.of(1000, 10_000, len(X))
+    part, few = slice(0, rows), slice(0, 10_000)
+    found, tuning = timed(lambda: learn_gamma(X[part], y[part], random_state=0))
+    for m in run.of((40,), (500, 1000), (500, 1000)):
+        model = SubsetLSSVMRegressor(gamma=found.gamma, max_basis=m, random_state=0)
+        _, spent = timed(lambda model=model: model.fit(X[part], y[part]))
+        error = wrong(model.predict(test[few]), truth[few])
+        yield f"learned widths, {m} kernels", f"{rows}", f"{error:.2f}", str(model.n_basis_), f"{tuning + spent:.1f}"
+    scaled, scaled_test = X * np.sqrt(found.gamma), test * np.sqrt(found.gamma)
+    for label, A, B, gamma, C in (
+        ("SVC, one width 1/54, C=10", X, test, 1 / X.shape[1], 10.0),
+        ("SVC, learned widths, C=20 (its time without the tuning)", scaled, scaled_test, 1.0, 20.0),
+    ):
+        svc, spent = timed(lambda A=A, gamma=gamma, C=C: SVC(C=C, gamma=gamma, cache_size=500).fit(A[part], y[part]))
+        error = wrong(svc.predict(B[few]), truth[few])
+        yield label, f"{rows}", f"{error:.2f}", str(len(svc.support_)), f"{spent:.1f}"
+
+
+def regression_sets(run: Run) -> Iterator[tuple[str, Callable[[int], tuple[Array, Array]]]]:
+    def stored(name: str) -> Callable[[int], tuple[Array, Array]]:
+        archive = run.load(name)
+        return lambda seed: (archive["X"].astype(float), archive["y"].astype(float))
+
+    def with_noise(X: Array, y: Array, seed: int, more: int) -> tuple[Array, Array]:
+        noise = np.random.default_rng(seed).standard_normal((len(X), more))
+        return np.hstack([(X - X.mean(axis=0)) / X.std(axis=0), noise]), y
+
+    yield "boston", stored("boston")
+    yield "abalone", stored("abalone")
+    yield "diabetes", lambda seed: load_diabetes(return_X_y=True)
+    yield "diabetes and 40 columns of noise", lambda seed: with_noise(*load_diabetes(return_X_y=True), seed, 40)
+    yield "friedman1, 27 of 32 irrelevant", lambda s: make_friedman1(1500, n_features=32, noise=1.0, random_state=s)
+    yield "friedman2", lambda seed: make_friedman2(1500, noise=50.0, random_state=seed)
+    yield (
+        "friedman3 and 12 columns of noise",
+        lambda seed: with_noise(*make_friedman3(1500, noise=0.1, random_state=seed), seed, 12),
+    )
+
+
+def regression_row(run: Run, name: str) -> tuple[str, ...]:
+    make = dict(regression_sets(run))[name]
+    errors: list[list[float]] = []
+    spent: list[float] = []
+    sizes: list[int] = []
+    for seed in range(run.of(1, 3, 3)):
+        X, y = make(seed)
+        order = np.random.default_rng(seed).permutation(len(X))[: run.of(300, None, None)]
+        cut = 4 * len(order) // 5
+        train, test = order[:cut], order[cut:]
+        A, B = standardised(X[train], X[test])
+        t, truth = (y[train] - y[train].mean()) / y[train].std(), (y[test] - y[train].mean()) / y[train].std()
+        m = run.of(30, 300, 300)
+        one = learn_gamma(A, t, isotropic=True, random_state=seed).gamma
+        best = learned(m, seed, size="auto")
+        _, seconds = timed(lambda best=best, A=A, t=t: best.fit(A, t))
+        spent.append(seconds)
+        sizes.append(best.n_basis_)
+        models: list[Any] = [
+            learned(m, seed, gamma=one).fit(A, t),
+            learned(m, seed, gamma=one, size="held-out").fit(A, t),
+            learned(m, seed, gamma=best.gamma_).fit(A, t),
+            best,
+            HistGradientBoostingRegressor(random_state=seed).fit(A, t),
+        ]
+        errors.append([float(np.sqrt(np.mean((model.predict(B) - truth) ** 2))) for model in models])
+    means = np.mean(errors, axis=0)
+    return (
+        name,
+        f"{len(train)} × {X.shape[1]}",
+        *(f"{e:.3f}" for e in means),
+        f"{100 * (means[2] / means[0] - 1):+.1f} %",
+        f"{100 * (means[3] / means[0] - 1):+.1f} %",
+        f"{np.mean(sizes):.0f}",
+        f"{np.mean(spent):.1f}",
+    )
+
+
+def regression_rows(run: Run) -> Iterator[tuple[str, ...]]:
+    names = [name for name, _ in regression_sets(run)]
+    with ProcessPoolExecutor(2, get_context("spawn"), limit_threads) as pool:
+        yield from pool.map(regression_row, [run] * len(names), names)
+
+
+def learned(m: int, seed: int, **changes: Any) -> SubsetLSSVMRegressor:
+    return SubsetLSSVMRegressor(**{"gamma": "learn", "max_basis": m, "size": "max", "random_state": seed, **changes})
+
+
+def with_criterion(criterion: str) -> Callable[[Array, Array, int, int], Any]:
+    def make(X: Array, y: Array, m: int, seed: int) -> Any:
+        return learned(m, seed, gamma=learn_gamma(X, y, criterion=criterion, random_state=seed).gamma).fit(X, y)
+
+    return make
+
+
+def with_options(**changes: Any) -> Callable[[Array, Array, int, int], Any]:
+    return lambda X, y, m, seed: learned(m, seed, **changes).fit(X, y)
+
+
+def on_components(X: Array, y: Array, m: int, seed: int) -> Any:
+    return make_pipeline(PCA(whiten=True), learned(m, seed)).fit(X, y)
+
+
+def on_normal_scores(X: Array, y: Array, m: int, seed: int) -> Any:
+    scores = QuantileTransformer(n_quantiles=min(200, len(y)), output_distribution="normal", random_state=0)
+    return TransformedTargetRegressor(learned(m, seed), transformer=scores).fit(X, y)
+
+
+IDEAS: dict[str, Callable[[Array, Array, int, int], Any]] = {
+    "one width": lambda X, y, m, s: learned(m, s, gamma=learn_gamma(X, y, isotropic=True, random_state=s).gamma).fit(
+        X, y
+    ),
+    'criterion "loo" alone': with_criterion("loo"),
+    'criterion "gcv"': with_criterion("gcv"),
+    'criterion "evidence" (marginal likelihood)': with_criterion("evidence"),
+    "gradient of the centres: polish=20": with_options(polish=20),
+    'size="held-out"': with_options(size="held-out"),
+    "oversample=2, cycles=4": with_options(oversample=2.0, cycles=4),
+    "matern52 kernel": with_options(kernel="matern52"),
+    "laplacian kernel": with_options(kernel="laplacian"),
+    "widths of principal components": on_components,
+    "target to normal scores": on_normal_scores,
+}
+
+
+def further_errors(run: Run, label: str) -> tuple[dict[str, float], float]:
+    """Mean RMSE on every set with one change, and the seconds of the fits."""
+    fit, m = IDEAS.get(label, with_options()), run.of(15, 100, 100)
+    found: dict[str, list[float]] = {}
+    seconds = 0.0
+    for name, make in regression_sets(run):
+        if name in ("diabetes", "friedman2"):
+            continue
+        for seed in range(run.of(1, 2, 3)):
+            X, y = make(seed)
+            order = np.random.default_rng(seed).permutation(len(X))[: run.of(150, 1000, None)]
+            cut = 4 * len(order) // 5
+            train, test = order[:cut], order[cut:]
+            A, B = standardised(X[train], X[test])
+            t, truth = (y[train] - y[train].mean()) / y[train].std(), (y[test] - y[train].mean()) / y[train].std()
+            model, spent = timed(lambda A=A, t=t, seed=seed: fit(A, t, m, seed))
+            found.setdefault(name, []).append(float(np.sqrt(np.mean((model.predict(B) - truth) ** 2))))
+            seconds += spent
+    return {name: float(np.mean(errors)) for name, errors in found.items()}, seconds
+
+
+def further_rows(run: Run) -> Iterator[tuple[str, ...]]:
+    with ProcessPoolExecutor(2, get_context("spawn"), limit_threads) as pool:
+        labels = ['gamma="learn"', *IDEAS]
+        answers = pool.map(further_errors, [run] * len(labels), labels)
+        base, seconds = next(answers)
+        yield labels[0], *(f"{e:.3f}" for e in base.values()), "", f"{seconds:.0f}"
+        for label, (errors, seconds) in zip(labels[1:], answers, strict=True):
+            ratios = [errors[name] / base[name] for name in base]
+            paid = f"{sum(r < 0.99 for r in ratios)} of {len(ratios)}"
+            yield label, *(f"{100 * (r - 1):+.1f} %" for r in ratios), paid, f"{seconds:.0f}"
+
+
+TABLES: dict[str, tuple[str, tuple[str, ...], Callable[[Run], Iterator[tuple[str, ...]]]]] = {
+    "forest": (
+        "errors in %, forest cover (class 2 against the rest), 50,000 rows, mean and spread over 3 seeds",
+        ("widths", *(f"{m} kernels" for m in SIZES), "seconds"),
+        forest_rows,
+    ),
+    "svc": (
+        "against scikit-learn's SVC on the same rows, 10,000 test rows",
+        ("model", "rows", "error %", "kernels", "seconds"),
+        svc_rows,
+    ),
+    "regression": (
+        "RMSE in units of the target's deviation, mean over 3 splits, at most 300 kernels",
+        (
+            "set",
+            "rows × features",
+            "one width",
+            "one width, size held out",
+            "learned",
+            'gamma="learn" (size held out)',
+            "HistGradientBoosting",
+            "learned against one width",
+            "with the size held out",
+            "kernels",
+            "seconds",
+        ),
+        regression_rows,
+    ),
+    "further": (
+        "RMSE with 100 kernels, and what each change alone does to it (seconds of all fits)",
+        (
+            "change",
+            "boston",
+            "abalone",
+            "diabetes + 40 noise",
+            "friedman1, 27 of 32 irrelevant",
+            "friedman3 + 12 noise",
+            "better by 1 %",
+            "seconds",
+        ),
+        further_rows,
+    ),
+}

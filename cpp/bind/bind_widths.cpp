@@ -1,0 +1,66 @@
+// Learning widths: a short-lived object over the rows it tunes on.
+#include <memory>
+
+#include "bind/bind.hpp"
+#include "core/width_gradient.hpp"
+
+namespace kernsift {
+
+namespace {
+
+struct BoundWidths {
+  WidthProblem problem;
+  std::mutex lock;
+};
+
+std::unique_ptr<BoundWidths> make(const std::string& kernel, const Array& X, const Array& landmarks, const Array& Y,
+                                  const Array& weight, const Array& within, bool fit_intercept, double jitter) {
+  const auto x = rows(X, -1, "X");
+  const auto z = rows(landmarks, x.cols(), "landmarks");
+  const auto y = rows(Y, -1, "Y");
+  if (y.rows() != x.rows()) throw std::invalid_argument("X and Y must have as many rows as each other");
+  const auto v = vector(weight, x.rows(), "weight"), s = vector(within, x.rows(), "within");
+  return std::unique_ptr<BoundWidths>(
+      new BoundWidths{WidthProblem(kernel_kind(kernel), x, z, y, v, s, fit_intercept, jitter), {}});
+}
+
+// (value, d/d log gamma, d/d log alpha, d/d landmarks or None); the value is None where the numbers break.
+py::tuple evaluate(BoundWidths& self, const Array& gamma, double alpha, const std::string& criterion, double toll,
+                   bool gradient, const py::object& landmarks) {
+  const Vector g = vector(gamma, self.problem.n_features(), "gamma");
+  const WidthCriterion what = width_criterion(criterion);
+  const bool move = !landmarks.is_none();
+  RowMatrix z;
+  if (move) {
+    const auto given = landmarks.cast<Array>();
+    z = rows(given, self.problem.n_features(), "landmarks");
+  }
+  WidthValue out;
+  {
+    py::gil_scoped_release unlocked;
+    const std::lock_guard<std::mutex> guard(self.lock);
+    if (move) self.problem.set_landmarks(std::move(z));
+    out = self.problem.evaluate(g, alpha, what, toll, gradient, move);
+  }
+  if (!out.sound) return py::make_tuple(py::none(), py::none(), py::none(), py::none());
+  if (!gradient) return py::make_tuple(out.value, py::none(), py::none(), py::none());
+  py::object moved = py::none();
+  if (out.landmarks.size() > 0) moved = to_numpy(out.landmarks);
+  return py::make_tuple(out.value, vector_to_numpy(out.log_gamma), out.log_alpha, moved);
+}
+
+}  // namespace
+
+void bind_widths(py::module_& m) {
+  py::class_<BoundWidths>(m, "WidthProblem")
+      .def(py::init(&make), py::arg("kernel"), py::arg("X").noconvert(), py::arg("landmarks").noconvert(),
+           py::arg("Y").noconvert(), py::arg("weight").noconvert(), py::arg("within").noconvert(),
+           py::arg("fit_intercept"), py::arg("jitter"))
+      .def("__reduce__", [](const BoundWidths&) -> py::object {
+        throw py::type_error("a WidthProblem is made for one search and is not stored");
+      })
+      .def("evaluate", &evaluate, py::arg("gamma").noconvert(), py::arg("alpha"), py::arg("criterion") = "loo",
+           py::arg("toll") = 1.0, py::arg("gradient") = true, py::arg("landmarks") = py::none());
+}
+
+}  // namespace kernsift

@@ -1,0 +1,92 @@
+"""How fast the function changes along each feature, from learned widths."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._validation import check_is_fitted
+
+
+class WidthsDisplay:
+    """Relevance of the features: each one's part of the squared distance under the learned widths.
+
+    It says how fast the function changes along a feature, not how much of the target depends on it: a straight line
+    needs a wide kernel and ranks low, and of two copies of a feature each shows a part.
+
+    Parameters
+    ----------
+    relevance : ndarray of shape (n_features,)
+    names : list of str
+    switched_off : ndarray of int
+        Features drawn in grey.
+
+    Attributes
+    ----------
+    ax_, figure_, bars_
+        What was drawn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernsift import SubsetLSSVMRegressor
+    >>> from kernsift.display import WidthsDisplay
+    >>> X = np.random.default_rng(0).standard_normal((200, 3))
+    >>> model = SubsetLSSVMRegressor(gamma="learn", max_basis=20, random_state=0).fit(X, np.sin(3 * X[:, 0]))
+    >>> display = WidthsDisplay.from_estimator(model)  # doctest: +SKIP
+    """
+
+    def __init__(self, *, relevance: NDArray[np.float64], names: Sequence[str], switched_off: ArrayLike = ()) -> None:
+        self.relevance = relevance
+        self.names = list(names)
+        self.switched_off = np.asarray(switched_off, dtype=np.intp)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, most: int | None = 20, ax: Any = None, **bars: Any) -> Self:
+        """Draw the relevance of a fitted estimator with gamma="learn", or of what ``learn_gamma`` answered.
+
+        Parameters
+        ----------
+        estimator : estimator or Bunch
+        most : int or None, default=20
+            Features to draw, the most relevant first; None for all.
+        ax : matplotlib Axes, optional
+        **bars : dict
+            Passed to ``Axes.barh``.
+        """
+        found = estimator
+        if not isinstance(estimator, dict):
+            check_is_fitted(estimator)
+            found = getattr(estimator, "learned_gamma_", None)
+            if found is None:
+                raise ValueError(f"{type(estimator).__name__} has no learned widths: fit it with gamma='learn'")
+        relevance = found["relevance"]
+        names = getattr(estimator, "feature_names_in_", [f"x{j}" for j in range(len(relevance))])
+        display = cls(relevance=relevance, names=[str(name) for name in names], switched_off=found["switched_off"])
+        return display.plot(most=most, ax=ax, **bars)
+
+    def plot(self, *, most: int | None = 20, ax: Any = None, **bars: Any) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        most : int or None, default=20
+        ax : matplotlib Axes, optional
+        **bars : dict
+            Passed to ``Axes.barh``.
+        """
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError as error:
+            raise ImportError("drawing needs matplotlib: pip install 'kernsift[plot]'") from error
+        order = np.argsort(-self.relevance, kind="stable")[: len(self.relevance) if most is None else most][::-1]
+        if ax is None:
+            _, ax = plt.subplots(figsize=(5.0, 0.6 + 0.22 * len(order)), layout="constrained")
+        colours = ["lightgrey" if j in self.switched_off else "C0" for j in order]
+        self.bars_ = ax.barh([self.names[j] for j in order], self.relevance[order], **{"color": colours, **bars})
+        ax.set_xlabel("part of the squared distance")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
