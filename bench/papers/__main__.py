@@ -51,10 +51,11 @@ def main(arguments: list[str] | None = None) -> int:
         run = Run(mode, options.data, options.results.parent / "figures", options.repetitions)
         rows, begin = [], time.perf_counter()
         print(f"{name}: {TABLES[name].title}\n" + " | ".join(HEADINGS), flush=True)
+        stated = mode if options.repetitions is None else f"{mode}, {options.repetitions} repetitions"
         for row in TABLES[name].make(run):
             rows.append(row)
             print(" | ".join(row.cells()) if isinstance(row, Row) else row, flush=True)
-        stated = mode if options.repetitions is None else f"{mode}, {options.repetitions} repetitions"
+            write_results(options.results, {name: markdown(TABLES[name], rows, f"{stated} (unfinished)")})
         write_results(options.results, {name: markdown(TABLES[name], rows, stated, run.drawn)})
         print(f"{time.perf_counter() - begin:.0f} s\n", flush=True)
     return 0

@@ -227,6 +227,7 @@ def figures(run: Run) -> Iterator[Row | str]:
         ax.plot(at, model.predict(at), "o", mfc="none", label=f"{model.n_basis_} centres")
         ax.set(xlabel="x", ylabel="y")
         ax.legend(fontsize=7)
+    below = points = 0
     for number, what, values in (
         (2, "training rows", (20, 30, 50, 75, 100, 150, 200)),
         (3, "standard deviation of the noise", (0.02, 0.05, 0.1, 0.15, 0.2, 0.3)),
@@ -261,6 +262,9 @@ def figures(run: Run) -> Iterator[Row | str]:
                     search = GridSearchCV(rival, {**grid, **widths}, cv=p.folds[i], scoring="neg_mean_squared_error")
                     errors.append(p.error(i, search.fit(p.X[i], p.y[i])))
                 curves.setdefault(f"{name} ({min(rivals, runs)} runs)", []).append(float(np.mean(errors)))
+        sparse, svm = curves[f"OROLS, {said(RULES[3])}"], curves[f"SVM ({min(rivals, runs)} runs)"]
+        below += sum(a < b for a, b in zip(sparse, svm, strict=True))
+        points += len(svm)
         with run.draw(f"OROLSF{number}") as ax:
             for name, means in curves.items():
                 ax.plot(values, means, ".-" if "OROLS" in name else ".:", label=name)
@@ -268,8 +272,9 @@ def figures(run: Run) -> Iterator[Row | str]:
             ax.legend(fontsize=7)
     yield (
         "The paper gives figures 2 and 3 without numbers. What they show holds: the error falls with the training "
-        "rows and rises about in proportion to the noise, below the SVM's throughout where the sparse model is "
-        "chosen by error reduction."
+        "rows and rises about in proportion to the noise, and the sparse model chosen by error reduction is below the "
+        f"SVM at {below} of {points} points. The rivals chose their parameters in each of the first {min(rivals, runs)} "
+        "runs, OROLS once for all."
     )
 
 
@@ -286,8 +291,8 @@ def regression(run: Run) -> Iterator[Row | str]:
     # name: errors of OROLS and of the QR method with their spreads over the paper's splits, fraction of rows, training
     # rows, splits of ours and the paper's, σ to compare
     sets = {
-        "boston": ((7.9, 3.28), 8.35, 26.0, 481, (run.times(3, 100, 100), 100), [1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0]),
-        "abalone": ((4.32, 0.17), 4.53, 10.8, 3000, (run.times(1, 5, 10), 10), [1.5, 2.0, 3.0, 4.0, 6.0]),
+        "boston": ((7.9, 3.28), 8.35, 26.0, 481, (run.times(3, 40, 100), 100), [1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0]),
+        "abalone": ((4.32, 0.17), 4.53, 10.8, 3000, (run.times(1, 3, 10), 10), [1.5, 2.0, 3.0, 4.0, 6.0]),
     }
     for name, (paper, qr, percent, n, (splits, paper_splits), sigmas) in sets.items():
         data = run.load(name)

@@ -98,4 +98,4 @@ def verdict(curves: dict[str, dict[str, list[tuple[float, float]]]]) -> str:
         wanted = [m for m, e in lines["KRLS"] if e <= 1.05 * error]
         taken = f"{min(wanted):.0f}" if wanted else "more than any threshold gives"
         parts.append(f"{name}: ours {error:.3g} with {kernels:.0f}, KRLS within 5 % of it with {taken}")
-    return f"The slide's claim, as good as KRLS with fewer kernels: {'; '.join(parts)}."
+    return f"Beside the slide's claim, as good as KRLS with fewer kernels: {'; '.join(parts)}."
