@@ -122,14 +122,15 @@ def subset_selection(run: Run) -> Iterator[Row | str]:
             )
     root = {name: np.sqrt(means[name, "KRLS"]) for name in PAPER}
     yield (
-        "Boston and abalone cannot be compared as printed. KRLS has no parameter but the kernel and TOL1, and with a "
-        "kernel whose KRLS keeps the paper's number of kernels on all three sets, its error is "
+        "Boston and abalone cannot be compared as printed. KRLS has no parameter but the kernel and TOL1, and "
+        "with a kernel whose KRLS keeps the paper's number of kernels on all three sets, its error is "
         f"{means['boston', 'KRLS']:.2f} on boston (printed 0.65) and {means['abalone', 'KRLS']:.2f} on abalone "
-        "(printed 0.35): one a fraction of the print, the other above it, so no common scale of the targets mends "
-        f"both. Our root mean squared errors are {root['boston']:.2f} and {root['abalone']:.2f}; read as such, with "
-        "its two rows exchanged, the print would be 0.35 and 0.65, for the paper's own method 0.37 and 0.63: near, but a "
-        "guess, and 0.88 for OLS fits no reading. The sizes match: KRLS within the spread, the paper's method with the "
-        "threshold per sample; with the rule as printed it keeps more kernels on every set."
+        "(printed 0.35): one a fraction of the print, the other above it, so no common scale of the targets "
+        f"mends both. Our root mean squared errors are {root['boston']:.2f} and {root['abalone']:.2f}; read as "
+        "such, with its two rows exchanged, the print would be 0.35 and 0.65, for the paper's own method 0.37 "
+        "and 0.63: near, but a guess, and 0.88 for OLS fits no reading. The sizes match: KRLS within the spread, "
+        "the paper's method with the threshold per sample; with the rule as printed it keeps more kernels on "
+        "every set."
     )
 
 

@@ -271,10 +271,10 @@ def figures(run: Run) -> Iterator[Row | str]:
             ax.set(xlabel=what, ylabel="mean RMSE", ylim=(0, None))
             ax.legend(fontsize=7)
     yield (
-        "The paper gives figures 2 and 3 without numbers. What they show holds: the error falls with the training "
-        "rows and rises about in proportion to the noise, and the sparse model chosen by error reduction is below the "
-        f"SVM at {below} of {points} points. The rivals chose their parameters in each of the first {min(rivals, runs)} "
-        "runs, OROLS once for all."
+        "The paper gives figures 2 and 3 without numbers. What they show holds: the error falls with the "
+        "training rows and rises about in proportion to the noise, and the sparse model chosen by error "
+        f"reduction is below the SVM at {below} of {points} points. The rivals chose their parameters in each of "
+        f"the first {min(rivals, runs)} runs, OROLS once for all."
     )
 
 

@@ -30,7 +30,7 @@ SETS = {
 MOST_WIDE, MOST_OLS, MOST_CV = 2e10, 6e9, 3e9
 MOST_SHARED = 1_500  # kernels of one dictionary
 DENSE_ROWS = 7_500
-TUNING_ROWS = 2_500  # of the rivals
+TUNING_ROWS = 1_000  # of the rivals
 
 
 def wrong(model: object, X: Array, y: Array) -> float:

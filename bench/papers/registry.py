@@ -213,4 +213,7 @@ def write_results(path: Path, sections: dict[str, str]) -> None:
     order = {name: place for place, name in enumerate(TABLES)}
     names = sorted(kept, key=lambda name: (order.get(name, len(order)), name))
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(PREAMBLE + "\n" + "\n".join(kept[name] for name in names), encoding="utf-8")
+    # whole or not at all: another run may be reading the page to put its own section in
+    fresh = path.with_name(f"{path.name}.{os.getpid()}")
+    fresh.write_text(PREAMBLE + "\n" + "\n".join(kept[name] for name in names), encoding="utf-8")
+    fresh.replace(path)

@@ -91,11 +91,16 @@ def learning_curves(run: Run) -> Iterator[Row | str]:
 
 
 def verdict(curves: dict[str, dict[str, list[tuple[float, float]]]]) -> str:
-    """Kernels that KRLS takes for the error that ours has at its largest size."""
+    """Kernels that each method takes for the best error of KRLS, within a twentieth."""
     parts = []
     for name, lines in curves.items():
-        kernels, error = lines["ours"][-1]
-        wanted = [m for m, e in lines["KRLS"] if e <= 1.05 * error]
-        taken = f"{min(wanted):.0f}" if wanted else "more than any threshold gives"
-        parts.append(f"{name}: ours {error:.3g} with {kernels:.0f}, KRLS within 5 % of it with {taken}")
-    return f"Beside the slide's claim, as good as KRLS with fewer kernels: {'; '.join(parts)}."
+        error = 1.05 * min(e for _, e in lines["KRLS"])
+        taken = {method: [m for m, e in points if e <= error] for method, points in lines.items()}
+        said = ", ".join(f"{method} {min(sizes):.0f}" if sizes else f"{method} none" for method, sizes in taken.items())
+        parts.append(f"{name}: {said}")
+    return (
+        "The slide's claim is as good an error as KRLS has with fewer kernels. Fewest kernels of each method within "
+        f"5 % of the best error of KRLS: {'; '.join(parts)}. With the kernels of table 1 the claim holds on abalone; "
+        "on sinc and boston a cap below what the rule asks for makes the paper's method swap until old rows are stale, "
+        "which new kernels exact on recent rows mend at small sizes."
+    )
