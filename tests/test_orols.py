@@ -7,6 +7,8 @@ solves from scratch at every step.
 from __future__ import annotations
 
 import pickle
+import re
+from pathlib import Path
 
 import kernsift
 import numpy as np
@@ -675,3 +677,37 @@ def test_display_of_the_path(rng):
 
 def test_both_are_public():
     assert {"OROLSClassifier", "OROLSRegressor"} <= set(kernsift.__all__)
+
+
+def test_rows_that_few_kernels_span_are_not_all_looked_at(rng):
+    # each look is a read of Q: all 20,000 would be seconds here, and an hour at a million
+    X = rng.uniform(-10, 10, (20_000, 1))
+    y = np.sinc(X[:, 0]) + 0.1 * rng.standard_normal(len(X))
+    model = OROLSRegressor(gamma=0.1, stop=None).fit(X, y)
+    assert model.stopped_by_ == "exhausted"
+    assert 10 < model.n_basis_ < 30
+    # a few on the way, and the thousand that ended it
+    assert 1000 <= model.n_dependent_ < 3000
+
+
+@pytest.mark.slow
+def test_a_million_rows_take_the_bytes_of_their_columns():
+    n, m = 1_000_000, 31
+    rng = np.random.default_rng(4)
+    X = rng.uniform(-10, 10, (n, 1))
+    y = np.sinc(X[:, 0] / np.pi) + 0.1 * rng.standard_normal(n)
+    status, reset = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+    if not reset.exists():
+        pytest.skip("the peak of memory is read from Linux's /proc")
+
+    def megabytes(field: str) -> float:
+        return int(re.search(rf"{field}:\s+(\d+)", status.read_text())[1]) / 1024
+
+    reset.write_text("5")  # the peak begins here
+    before = megabytes("VmRSS")
+    model = OROLSRegressor(gamma=1.0, stop=None, max_basis=m).fit(X, y)
+    peak = megabytes("VmHWM") - before
+    assert model.n_basis_ == m
+    assert np.sqrt(np.mean((model.predict(X[:1000]) - np.sinc(X[:1000, 0] / np.pi)) ** 2)) < 0.01
+    # Q, and some ten columns besides: targets, weights, residuals, the column on its way
+    assert peak < 1.05 * 8 * n * (m + 1 + 16) / 2**20

@@ -11,6 +11,9 @@ namespace {
 constexpr double kTie = 1e-9;
 // Rows with equal residuals compared by error reduction: the first of them, as many as 000 draws.
 constexpr std::size_t kMostTied = 59;
+// So many dependent candidates in a row, and the columns chosen span the rest: each costs a read of Q, and where the
+// kernels have few dimensions all rows but a few are dependent.
+constexpr Index kMostRefused = 1000;
 // Below this part of y'y the residual is the rounding of y.
 constexpr double kNothingLeft = 1e-28;
 }  // namespace
@@ -97,7 +100,8 @@ bool ForwardSelection::step() {
     ending_ = Ending::no_freedom;
     return false;
   }
-  while (!pool_.empty()) {
+  Index refused = 0;
+  while (!pool_.empty() && refused < kMostRefused) {
     std::vector<Index> ids;
     if (settings_.criterion == Criterion::residual) {
       ids = tied_rows();
@@ -110,7 +114,10 @@ bool ForwardSelection::step() {
     if (ids.empty()) break;
     K_.resize(columns_.padded_rows(), static_cast<Index>(ids.size()));
     columns_.columns(ids, K_);
-    if (!add_one_of(ids)) continue;
+    if (!add_one_of(ids)) {
+      refused += static_cast<Index>(ids.size());
+      continue;
+    }
     note_score();
     return ending_ == Ending::running;
   }
