@@ -161,8 +161,10 @@ def _nystroem(t: Task, m: int) -> Fitted:
     return model.fit(t.X, t.y), m
 
 
-# The place of learned widths, one per feature (`pruned` takes any gamma; the width is found once a task):
-#     gamma = kernsift.learn_gamma(t.X, t.y, classification=t.classes, random_state=t.seed).gamma
+@method("pruned subset, GCV, learned widths")
+def _learned(t: Task, m: int) -> Fitted:
+    return counted(pruned(t, m, "learn").fit(t.X, t.y))
+
 
 # Machines with a kernel on every row, or on as many as they like: one line each, whatever m.
 
