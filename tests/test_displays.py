@@ -92,10 +92,10 @@ def test_prequential_error_of_classes_by_blocks():
         PrequentialDisplay.from_estimator(model, MOONS, NAMES, block=400)
 
 
-def test_the_width_of_a_stream_not_begun_is_that_of_fit():
+def test_the_width_of_a_stream_not_begun_is_that_of_all_its_rows():
     model = kernsift.OnlineLSSVMClassifier(max_basis=20)
     display = AuditDisplay.from_estimator(model, MOONS, NAMES, block=50)
-    whole = kernsift.OnlineLSSVMClassifier(max_basis=20).fit(MOONS, NAMES)
+    whole = kernsift.OnlineLSSVMClassifier(max_basis=20).partial_fit(MOONS, NAMES, classes=np.unique(NAMES))
     assert {k: v[-1] for k, v in display.counts.items()} == whole.audit_
 
 

@@ -62,7 +62,7 @@ def test_every_estimator_learns_and_is_stored():
 
 
 def test_a_stream_is_the_same_row_by_row():
-    whole = kernsift.OnlineLSSVMRegressor(gamma=0.5, max_basis=15).fit(X, Y)
+    whole = kernsift.OnlineLSSVMRegressor(gamma=0.5, max_basis=15).partial_fit(X, Y)
     rows = kernsift.OnlineLSSVMRegressor(gamma=0.5, max_basis=15)
     for x, y in zip(X, Y, strict=True):
         rows.partial_fit(x[None], [y])

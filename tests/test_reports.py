@@ -34,6 +34,7 @@ def test_reports_change_no_bit_and_are_printed_when_asked(rows, capsys, caplog):
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 4
     assert lines[1] == f"OnlineLSSVMRegressor: {2 * _reports.BLOCK} of {ROWS} rows, 20 kernels"
+    caplog.clear()  # other packages may have asked the root logger for all lines
     with caplog.at_level(logging.INFO, logger="kernsift"):
         logged = OnlineLSSVMRegressor(gamma=0.5, max_basis=20).fit(X, y)
     assert [record.getMessage() for record in caplog.records] == lines

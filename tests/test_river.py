@@ -209,5 +209,5 @@ def test_converted_estimators_work_too():
     for x, target in zip(X, y, strict=True):
         regressor.predict_one(as_dict(x))
         regressor.learn_one(as_dict(x), target)
-    expected = kernsift.OnlineLSSVMRegressor(gamma=0.1).fit(X, y)
+    expected = kernsift.OnlineLSSVMRegressor(gamma=0.1).partial_fit(X, y)
     assert regressor.predict_one(as_dict(X[3])) == pytest.approx(expected.predict(X[3:4])[0], abs=1e-9)

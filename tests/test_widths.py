@@ -368,7 +368,7 @@ def test_a_stream_warms_up():
     model.partial_fit(X[100:300], y[100:300])
     assert model.gamma_[:2].sum() > 0.5 * model.gamma_.sum()
     assert model.n_samples_seen_ == 300
-    begun = OnlineLSSVMRegressor(gamma=model.gamma_, max_basis=50).fit(X[:300], y[:300])
+    begun = OnlineLSSVMRegressor(gamma=model.gamma_, max_basis=50).partial_fit(X[:300], y[:300])
     np.testing.assert_allclose(model.predict(X), begun.predict(X), rtol=1e-9)
     model.partial_fit(X[300:400], y[300:400]).update(X[400], y[400])
     widths = model.gamma_
