@@ -102,8 +102,9 @@ error, or nearly, at every size where y matters, for a few times the cost of ran
 the online model leaves, comes close at about three times the cost of "pruned"; among those that do not look at y
 **kmeans** is the best on most sets of classes and not on friedman1, **efvs** and **rpcholesky** are a little better
 than **random** and hardly so when m is large; **greedy** chases outliers and is worse than random; **ald** takes rows
-like random ones and stops where nothing is novel; **orols**, which takes the row with the largest residual, is misled by
-noisy classes and does well where the targets are smooth (friedman1). On abalone there is nothing to choose: fifty kernels say it all.
+like random ones and stops where nothing is novel; **orols** takes the row with the largest residual, which misleads
+it where classes overlap and, on friedman1, until there are some two hundred kernels. On abalone there is nothing to
+choose: fifty kernels say it all.
 
 {machine}
 """
