@@ -6,20 +6,18 @@ every byte before it, so that a changed bit anywhere is found.  ``numpy.load`` r
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import io
 import json
 import os
-import secrets
-import shutil
 import zipfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ._write import whole_file
 
 HEADER = "kernsift.json"
 FORMAT = 1
@@ -42,25 +40,10 @@ class DamagedError(ValueError):
 
 
 def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-    """Write to a file beside ``path`` and rename it when all is on the disk: the old file stays whole until then."""
-    target = Path(os.path.realpath(path))
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        # 0o666 less the umask, as an ordinary new file
-        descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
-        with os.fdopen(descriptor, "w+b") as file:
-            _write_members(file, header, arrays)
-            _seal(file)
-            file.flush()
-            os.fsync(file.fileno())
-        if target.exists():
-            shutil.copymode(target, temporary)
-        os.replace(temporary, target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise
-    _sync_folder(target.parent)
+    """Write the file whole: the old one stays until all of the new is on the disk."""
+    with whole_file(path) as file:
+        _write_members(file, header, arrays)
+        _seal(file)
 
 
 def _write_members(file: BinaryIO, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
@@ -88,16 +71,6 @@ def _digest(file: BinaryIO, end: int) -> bytes:
         total.update(chunk)
         left -= len(chunk)
     return total.hexdigest().encode("ascii")
-
-
-def _sync_folder(folder: Path) -> None:
-    """Let the new name reach the disk too, where folders can be synchronised (not on Windows)."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 # --- reading ---

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import ast
-import contextlib
 import csv
 import inspect
+import io
 import os
-import secrets
 import sys
 import time
 import warnings
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from . import _table
+from ._write import whole_file
 
 #: Names on the command line: the regressor and the classifier of each.
 MODELS: dict[str, tuple[str, str | None]] = {
@@ -276,15 +276,10 @@ def _predict(options: argparse.Namespace) -> int:
         _write_csv(sys.stdout, header, lines)
         return 0
     _check_folder(options.out)
-    temporary = options.out.with_name(f".{options.out.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        with open(temporary, "w", newline="", encoding="utf-8") as file:
-            _write_csv(file, header, lines)
-        os.replace(temporary, options.out)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise
+    with whole_file(options.out) as file:
+        text = io.TextIOWrapper(file, newline="", encoding="utf-8")
+        _write_csv(text, header, lines)
+        text.detach()  # flushed; the file is closed by those who opened it
     return 0
 
 
