@@ -45,7 +45,9 @@ def _precision_of_input(method: Callable[..., Any]) -> Callable[..., Any]:
         out = method(self, *args, **kwargs)
         if not is_float32(args[0] if args else next(iter(kwargs.values()), None)):
             return out
-        return tuple(part.astype(np.float32) for part in out) if isinstance(out, tuple) else out.astype(np.float32)
+        parts = out if isinstance(out, tuple) else (out,)
+        single = tuple(part.astype(np.float32, copy=False) for part in parts)  # where it was not done in single at once
+        return single if isinstance(out, tuple) else single[0]
 
     answer._keeps_precision = True  # type: ignore[attr-defined]
     return answer

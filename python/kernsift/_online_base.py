@@ -146,8 +146,9 @@ class OnlineBase(CallbackSupport, FittedCore):
         """Rows until a full dictionary is frozen, where the stream is known to end after n; 0 for never."""
         if self.swap_until != "auto":
             return 0 if self.swap_until is None else int(self.swap_until)
-        known = n is not None and self._cap() > 0 and self.window is None and self._beyond_the_papers()
-        return max(1, min(20 * self._cap(), n // 2)) if known and n is not None else 0
+        if n is None or self._cap() == 0 or self.window is not None or not self._beyond_the_papers():
+            return 0
+        return max(1, min(20 * self._cap(), n // 2))
 
     def _ring(self, whole: bool) -> int:
         """Recent rows on which a new kernel is exact."""

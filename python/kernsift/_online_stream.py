@@ -57,10 +57,7 @@ class StreamRegression(OnlineBase):
         self._check_unchanged_params()
         rows, values = checked_block(self, X, y, reset=False, multi_output=True, y_numeric=True)
         targets = as_targets(values)
-        if targets.shape[1] != self._fitted().coef.shape[1]:
-            raise ValueError(
-                f"y has {targets.shape[1]} outputs but this stream began with {self._fitted().coef.shape[1]}"
-            )
+        self._check_outputs(targets)
         return rows, targets, check_weights(sample_weight, rows)
 
     def prequential(
