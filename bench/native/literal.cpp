@@ -1,54 +1,104 @@
-// The papers' algorithm as they write it, row by row, on the parts of the core: explicit K^-1 and P^-1, and at the cap
-// every admitted row grows the model before the least useful kernel leaves.
+// The papers' algorithm as one writes it with a matrix library, row by row: K^-1 and P^-1 kept whole, every row a
+// product with each; at the cap an admitted row grows both before the least useful kernel leaves both. It shares
+// nothing with the core.
 //   literal FILE N D GAMMA ALPHA TOL1 TOL2 CAP   prints CPU seconds, kernels and the prediction at the first row
-#include <limits>
+#include <Eigen/Core>
+#include <cmath>
 
-#include "core/admission.hpp"
-#include "core/dictionary.hpp"
-#include "core/inverse_state.hpp"
 #include "rows.hpp"
 
-using namespace kernsift;
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+namespace {
+
+// A symmetric inverse of a matrix that gains and loses rows and columns; both triangles are stored and written.
+class Inverse {
+ public:
+  explicit Inverse(Index most) : storage_(most, most) {}
+  auto now() { return storage_.topLeftCorner(size_, size_); }
+  auto now() const { return storage_.topLeftCorner(size_, size_); }
+
+  // Bordered inverse: w is the inverse times the new column, `pivot` the Schur complement.
+  void border(const VectorXd& w, double pivot) {
+    now().noalias() += (w / pivot) * w.transpose();
+    storage_.col(size_).head(size_) = -w / pivot;
+    storage_.row(size_).head(size_) = -w.transpose() / pivot;
+    storage_(size_, size_) = 1.0 / pivot;
+    ++size_;
+  }
+
+  void strike(Index i) {
+    const VectorXd u = now().col(i);
+    now().noalias() -= (u / u[i]) * u.transpose();
+    --size_;
+    for (Index j = 0; j < i; ++j) storage_.col(j).segment(i, size_ - i) = storage_.col(j).segment(i + 1, size_ - i).eval();
+    for (Index j = i; j < size_; ++j) {
+      storage_.col(j).head(i) = storage_.col(j + 1).head(i);
+      storage_.col(j).segment(i, size_ - i) = storage_.col(j + 1).segment(i + 1, size_ - i);
+    }
+  }
+
+ private:
+  MatrixXd storage_;
+  Index size_ = 0;
+};
+
+}  // namespace
 
 int main(int, char** argv) {
   const Samples s = read_samples(argv[1], std::atol(argv[2]), std::atol(argv[3]));
   const double gamma = std::atof(argv[4]), alpha = std::atof(argv[5]);
-  const Admission admission{Rule::product, std::atof(argv[6]), std::atof(argv[7])};
+  const double novelty_tol = std::atof(argv[6]), usefulness_tol = std::atof(argv[7]);
   const Index cap = std::atol(argv[8]);
-  const Eigen::Map<const RowMatrix> X(s.x.data(), s.n, s.d);
+  const Eigen::Map<const MatrixXd> X(s.x.data(), s.d, s.n);  // a row of the file is a column
 
   const double begin = cpu_seconds();
-  Dictionary dictionary(
-      Kernel(KernelKind::rbf, Vector::Constant(s.d, gamma), 3, 1.0, X.row(0).transpose()));
-  InverseState state(alpha, 1, false);
-  TargetMoments moments(1);
-  PreparedRows row;
-  Vector k(8), scores(cap + 1);
+  MatrixXd basis(s.d, cap + 1);
+  Inverse K(cap + 1), P(cap + 1);
+  VectorXd beta(cap + 1), k, a, g;
+  Index m = 0;
+  double mean = 0, squares = 0;
+  const auto kernel = [&](Index t) {
+    k = (-gamma * (basis.leftCols(m).colwise() - X.col(t)).colwise().squaredNorm().transpose().array()).exp();
+  };
   for (Index t = 0; t < s.n; ++t) {
-    dictionary.kernel().prepare(X.middleRows(t, 1), row);
-    if (k.size() < dictionary.padded()) k.resize(2 * dictionary.padded());
-    dictionary.block(row, 0, 1, Eigen::Map<Matrix>(k.data(), dictionary.padded(), 1));
-    const Look look = state.look(k.head(dictionary.size()), 1.0, &s.y[t], 1.0);
-    moments.add(&s.y[t], 1.0);
-    const Outcome outcome =
-        admission.judge(look.delta, 1.0, look.usefulness, static_cast<double>(t + 1), moments.variance());
-    if (outcome != Outcome::admitted) {
-      state.normal(look);
+    kernel(t);
+    a.noalias() = K.now() * k;
+    g.noalias() = P.now() * k;
+    const double delta = 1.0 - k.dot(a), Delta = 1.0 + k.dot(g), rho = s.y[t] - k.dot(beta.head(m));
+    const double before = s.y[t] - mean;
+    mean += before / static_cast<double>(t + 1);
+    squares += before * (s.y[t] - mean);
+
+    P.now().noalias() -= (g / Delta) * g.transpose();
+    const double usefulness = delta * rho * rho / (Delta * (delta + alpha * Delta));
+    if (!(delta > novelty_tol) || !(delta * usefulness > usefulness_tol * squares / static_cast<double>(t + 1))) {
+      beta.head(m) += (rho / Delta) * g;
       continue;
     }
-    state.grow(look);
-    dictionary.append(X.row(t).data(), row, 0, t);
-    if (dictionary.size() > cap) {
-      state.scores(scores);
-      const Index victim = weakest(scores, std::numeric_limits<double>::infinity());
-      state.remove(victim);
-      dictionary.remove(victim);
+    const double kappa = rho / (delta + alpha * Delta);
+    beta.head(m) += kappa * (alpha * g - a);
+    beta[m] = kappa;
+    P.border(a + (delta / Delta) * g, delta * (delta / Delta + alpha));
+    K.border(a, delta);
+    basis.col(m++) = X.col(t);
+    if (m <= cap) continue;
+
+    Index victim;
+    (beta.head(m).array().square() / P.now().diagonal().array()).minCoeff(&victim);
+    const VectorXd u = P.now().col(victim);
+    beta.head(m) -= (beta[victim] / u[victim]) * u;
+    P.strike(victim);
+    K.strike(victim);
+    --m;
+    for (Index i = victim; i < m; ++i) {
+      beta[i] = beta[i + 1];
+      basis.col(i) = basis.col(i + 1);
     }
   }
   const double seconds = cpu_seconds() - begin;
-  dictionary.kernel().prepare(X.topRows(1), row);
-  dictionary.block(row, 0, 1, Eigen::Map<Matrix>(k.data(), dictionary.padded(), 1));
-  Vector f(1);
-  state.predict(k.head(dictionary.size()), f);
-  std::printf("%.6f %ld %.17g\n", seconds, static_cast<long>(dictionary.size()), f[0]);
+  kernel(0);
+  std::printf("%.6f %ld %.17g\n", seconds, static_cast<long>(m), k.dot(beta.head(m)));
 }

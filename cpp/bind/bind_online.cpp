@@ -52,14 +52,25 @@ void learn_in_steps(OnlineLSSVM<State>& model, const Rows& x, const Rows& y, con
   }
 }
 
+// Rows to learn as the caller's buffers hold them, of the widths the model expects.
+struct Samples {
+  template <class State>
+  Samples(const OnlineLSSVM<State>& model, const Array& X, const Array& Y, const Array& weights)
+      : x(rows(X, model.dictionary().kernel().n_features(), "X")),
+        y(rows(Y, model.n_outputs(), "Y")),
+        v(vector(weights, x.rows(), "sample_weight")) {
+    if (y.rows() != x.rows()) throw std::invalid_argument("Y must have one row per row of X");
+  }
+  Eigen::Map<const RowMatrix> x, y;
+  Eigen::Map<const Vector> v;
+};
+
 template <class State>
 py::tuple learn(Guarded<State>& self, const Array& X, const Array& Y, const Array& weights, bool exact_apriori,
                 Index threads) {
   OnlineLSSVM<State>& model = self.model;
-  const auto x = rows(X, model.dictionary().kernel().n_features(), "X");
-  const auto y = rows(Y, model.n_outputs(), "Y");
-  const auto v = vector(weights, x.rows(), "sample_weight");
-  if (y.rows() != x.rows()) throw std::invalid_argument("Y must have one row per row of X");
+  const Samples samples(model, X, Y, weights);
+  const auto &x = samples.x, &y = samples.y;
   Array apriori = array(x.rows(), y.cols());
   py::array_t<std::uint8_t> outcome(x.rows());
   py::array_t<std::int64_t> victim(x.rows());
@@ -69,7 +80,7 @@ py::tuple learn(Guarded<State>& self, const Array& X, const Array& Y, const Arra
   const auto log = [&](Index first, Index count) {
     return LearnLog{f.middleRows(first, count), outcomes + first, victims + first, exact_apriori, threads};
   };
-  learn_in_steps(model, x, y, v, exact_apriori, log, self.mutex);
+  learn_in_steps(model, x, y, samples.v, exact_apriori, log, self.mutex);
   return py::make_tuple(apriori, outcome, victim);
 }
 
@@ -77,10 +88,8 @@ py::tuple learn(Guarded<State>& self, const Array& X, const Array& Y, const Arra
 template <class State>
 void refit(Guarded<State>& self, const Array& X, const Array& Y, const Array& weights, Index threads) {
   if (!State::kLearnsRuns) throw std::invalid_argument("the explicit engine has no refit");
-  const auto x = rows(X, self.model.dictionary().kernel().n_features(), "X");
-  const auto y = rows(Y, self.model.n_outputs(), "Y");
-  const auto v = vector(weights, x.rows(), "sample_weight");
-  if (y.rows() != x.rows()) throw std::invalid_argument("Y must have one row per row of X");
+  const Samples samples(self.model, X, Y, weights);
+  const auto &x = samples.x, &y = samples.y;
   OnlineLSSVM<State> model = self.locked([&] { return self.model; });
   std::mutex nobody_elses;
   RowMatrix apriori;
@@ -93,7 +102,7 @@ void refit(Guarded<State>& self, const Array& X, const Array& Y, const Array& we
     return LearnLog{apriori, outcome.data(), victim.data(), false, threads};
   };
   model.begin_refit();
-  learn_in_steps(model, x, y, v, false, log, nobody_elses);
+  learn_in_steps(model, x, y, samples.v, false, log, nobody_elses);
   self.locked([&] {
     model.end_refit();
     self.model = std::move(model);
@@ -104,17 +113,15 @@ void refit(Guarded<State>& self, const Array& X, const Array& Y, const Array& we
 template <class State>
 py::tuple prequential(Guarded<State>& self, const Array& X, const Array& Y, const Array& weights, Index delay) {
   OnlineLSSVM<State>& model = self.model;
-  const auto x = rows(X, model.dictionary().kernel().n_features(), "X");
-  const auto y = rows(Y, model.n_outputs(), "Y");
-  const auto v = vector(weights, x.rows(), "sample_weight");
-  if (y.rows() != x.rows()) throw std::invalid_argument("Y must have one row per row of X");
+  const Samples samples(model, X, Y, weights);
+  const auto &x = samples.x, &y = samples.y;
   Array apriori = array(x.rows(), y.cols()), variance = array(x.rows(), y.cols());
   py::array_t<std::int64_t> n_basis(x.rows());
   auto f = rows_out(apriori), s2 = rows_out(variance);
   std::int64_t* const sizes = n_basis.mutable_data();
   for (Index first = 0; first < x.rows() + delay; first += kRowsBetweenSignals) {
     self.locked([&] {
-      model.prequential(x, y, v, delay, first, std::min(first + kRowsBetweenSignals, x.rows() + delay), f, s2, sizes);
+      model.prequential(x, y, samples.v, delay, first, std::min(first + kRowsBetweenSignals, x.rows() + delay), f, s2, sizes);
     });
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
   }
@@ -192,6 +199,13 @@ void bind_engine(py::module_& m, const char* name) {
            py::arg("x").noconvert())
       .def("refit", &refit<State>, py::arg("X").noconvert(), py::arg("Y").noconvert(),
            py::arg("sample_weight").noconvert(), py::arg("threads") = 1)
+      .def("change_ridge",
+           [](Model& self, double alpha) {
+             if (!State::kLearnsRuns) throw std::invalid_argument("the explicit engine keeps its ridge");
+             if (!(alpha > 0) || !std::isfinite(alpha)) throw std::invalid_argument("alpha must be positive and finite");
+             self.locked([&] { self.model.change_ridge(alpha); });
+           },
+           py::arg("alpha"))
       .def("prune",
            [](Model& self, Index kernels) {
              if (kernels < 1) throw std::invalid_argument("at least one kernel must stay");
@@ -216,6 +230,8 @@ void bind_engine(py::module_& m, const char* name) {
              return py::make_tuple(spread, delta);
            },
            py::arg("X").noconvert(), py::arg("threads") = 1)
+      .def_property_readonly("alpha",
+                             [](const Model& self) { return self.locked([&] { return self.model.settings().alpha; }); })
       .def_property_readonly("n_outputs", [](const Model& self) { return self.model.n_outputs(); })
       .def_property_readonly("kernel", [](const Model& self) { return self.model.dictionary().kernel(); })
       .def_property_readonly("basis",

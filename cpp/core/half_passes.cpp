@@ -8,29 +8,33 @@ namespace {
 
 constexpr Index kColumns = 4;  // taken together: their sums stay in registers
 
-// With `update`, the columns j .. j + kColumns of C first get scale u u'; then they and, by symmetry, their rows are
-// multiplied: out += C(:, j..) x(j..) below the diagonal, out(j..) += C(:, j..)' x.
-template <bool update>
-void pass(double* C, Index stride, Index n, const double* u, double scale, const double* x, double* out) {
+// The columns j .. j + kColumns of C first get sum_r scale_r u_r u_r' over the `n_owed` columns of U; then they and, by
+// symmetry, their rows are multiplied: out += C(:, j..) x(j..) below the diagonal, out(j..) += C(:, j..)' x.
+template <int n_owed>
+void pass(double* C, Index stride, Index n, const double* U, Index u_stride, const double* scale, const double* x,
+          double* out) {
   for (Index i = 0; i < n; ++i) out[i] = 0;
   for (Index j = 0; j < n; j += kColumns) {
     const Index columns = std::min(kColumns, n - j);
     double* column[kColumns];
-    double su[kColumns] = {}, dot[kColumns] = {};
+    double su[kColumns][n_owed + 1] = {}, dot[kColumns] = {};
     for (Index c = 0; c < columns; ++c) {
       column[c] = C + (j + c) * stride;
-      if (update) su[c] = scale * u[j + c];
+      for (int r = 0; r < n_owed; ++r) su[c][r] = scale[r] * U[r * u_stride + j + c];
     }
+    const auto update = [&](Index c, Index i) {
+      for (int r = 0; r < n_owed; ++r) column[c][i] += su[c][r] * U[r * u_stride + i];
+    };
     for (Index c = 0; c < columns; ++c)  // the triangle on the diagonal
       for (Index i = j + c; i < j + columns; ++i) {
-        if (update) column[c][i] += su[c] * u[i];
+        update(c, i);
         dot[c] += column[c][i] * x[i];
         if (i > j + c) out[i] += column[c][i] * x[j + c];
       }
     if (columns == kColumns) {
-      Packet su_[kColumns], x_[kColumns], sum[kColumns];
+      Packet su_[kColumns][n_owed + 1], x_[kColumns], sum[kColumns];
       for (Index c = 0; c < kColumns; ++c) {
-        su_[c] = splat(su[c]);
+        for (int r = 0; r < n_owed; ++r) su_[c][r] = splat(su[c][r]);
         x_[c] = splat(x[j + c]);
         sum[c] = splat(0.0);
       }
@@ -38,14 +42,12 @@ void pass(double* C, Index stride, Index n, const double* u, double scale, const
       for (; i + kLanes <= n; i += kLanes) {
         const Packet xi = load(x + i);
         Packet yi = load(out + i);
-        Packet ui = xi;
-        if (update) ui = load(u + i);
+        Packet ui[n_owed + 1];
+        for (int r = 0; r < n_owed; ++r) ui[r] = load(U + r * u_stride + i);
         for (Index c = 0; c < kColumns; ++c) {
           Packet entry = load(column[c] + i);
-          if (update) {
-            entry = simd::pmadd(ui, su_[c], entry);
-            store(column[c] + i, entry);
-          }
+          for (int r = 0; r < n_owed; ++r) entry = simd::pmadd(ui[r], su_[c][r], entry);
+          if (n_owed > 0) store(column[c] + i, entry);
           yi = simd::pmadd(entry, x_[c], yi);
           sum[c] = simd::pmadd(entry, xi, sum[c]);
         }
@@ -53,7 +55,7 @@ void pass(double* C, Index stride, Index n, const double* u, double scale, const
       }
       for (; i < n; ++i)
         for (Index c = 0; c < kColumns; ++c) {
-          if (update) column[c][i] += su[c] * u[i];
+          update(c, i);
           out[i] += column[c][i] * x[j + c];
           dot[c] += column[c][i] * x[i];
         }
@@ -104,12 +106,14 @@ void substitute(const double* L, Index stride, Index n, double* X, Index x_strid
 
 }  // namespace
 
-void update_and_apply(MatrixRef C, const ConstVectorRef& u, double scale, const ConstVectorRef& x, VectorRef out) {
-  pass<true>(C.data(), C.outerStride(), C.rows(), u.data(), scale, x.data(), out.data());
+void update_and_apply(MatrixRef C, const ConstMatrixRef& U, const double* scales, const ConstVectorRef& x,
+                      VectorRef out) {
+  const auto run = U.cols() == 1 ? pass<1> : pass<2>;
+  run(C.data(), C.outerStride(), C.rows(), U.data(), U.outerStride(), scales, x.data(), out.data());
 }
 
 void apply_lower(const ConstMatrixRef& C, const ConstVectorRef& x, VectorRef out) {
-  pass<false>(const_cast<double*>(C.data()), C.outerStride(), C.rows(), nullptr, 0.0, x.data(), out.data());
+  pass<0>(const_cast<double*>(C.data()), C.outerStride(), C.rows(), nullptr, 0, nullptr, x.data(), out.data());
 }
 
 void back_substitute(const ConstMatrixRef& L, MatrixRef X) {

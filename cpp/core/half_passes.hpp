@@ -6,9 +6,11 @@
 
 namespace kernsift {
 
-// C <- C + scale u u' on the lower triangle, then out = C x with the symmetric matrix it stands for: one read and one
-// write of the triangle, where a rank-one update and a product after it read it twice.
-void update_and_apply(MatrixRef C, const ConstVectorRef& u, double scale, const ConstVectorRef& x, VectorRef out);
+// C <- C + sum_r scales_r u_r u_r' on the lower triangle, with the columns u_r of U, one or two (kMostOwed), then
+// out = C x with the symmetric matrix it stands for: one read and one write of the triangle for all of it.
+constexpr Index kMostOwed = 2;
+void update_and_apply(MatrixRef C, const ConstMatrixRef& U, const double* scales, const ConstVectorRef& x,
+                      VectorRef out);
 // out = C x, from the lower triangle.
 void apply_lower(const ConstMatrixRef& C, const ConstVectorRef& x, VectorRef out);
 

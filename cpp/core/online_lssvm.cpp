@@ -241,8 +241,16 @@ void OnlineLSSVM<State>::end_refit() {
 }
 
 template <class State>
+void OnlineLSSVM<State>::change_ridge(double alpha) {
+  if constexpr (State::kLearnsRuns) {
+    state_.change_ridge(alpha);
+    settings_.alpha = alpha;
+  }
+}
+
+template <class State>
 void OnlineLSSVM<State>::prune(Index kernels) {
-  state_.leave_information();
+  state_.settle();  // the same bits whether or not the model was read before
   state_.track_scores();
   if (!keeps_recent()) recent_.clear();  // they have not followed the basis
   while (dictionary_.size() > kernels) {

@@ -169,21 +169,32 @@ void OrthonormalState::restart() {
   begin_sums();
 }
 
-// With M = C^-1 and z = M theta (the rows alone), z <- f z and the minimum f y'Vy - theta_new'z_new is
+void OrthonormalState::fade(double factor) { reweigh(factor, (1.0 - factor) * alpha_); }
+
+void OrthonormalState::change_ridge(double alpha) {
+  const bool informed = informed_;
+  reweigh(1.0, alpha - alpha_);
+  informed_ = informed;  // a growing stream should not pay for it from now on
+  alpha_ = alpha;
+}
+
+// Rows count `factor` times what they did, and the ridge grows by `ridge` on top of that: with M = C^-1 and z = M theta
+// (the rows alone), M <- f M + ridge D, z <- f z and the minimum f y'Vy - theta_new'z_new is
 // f (xi + (theta - theta_new)'M theta).
-void OrthonormalState::fade(double factor) {
+void OrthonormalState::reweigh(double factor, double ridge) {
   settle();
   const Index p = dimension();
+  if (p == 0) return;
   if (!informed_) {
     const Eigen::LLT<Matrix> inverse(C_.dense());
     information_.assign(inverse.solve(Matrix::Identity(p, p)));
     informed_ = true;
   }
   const Matrix old = information_.dense();
-  Matrix faded = factor * old;
-  faded.diagonal().tail(size()).array() += (1.0 - factor) * alpha_;
-  information_.assign(faded);
-  const Eigen::LLT<Matrix> cholesky(faded);
+  Matrix information = factor * old;
+  information.diagonal().tail(size()).array() += ridge;
+  information_.assign(information);
+  const Eigen::LLT<Matrix> cholesky(information);
   const Matrix moment = old * theta_.topRows(p);
   const Matrix theta = cholesky.solve(factor * moment);
   xi_ = factor * (xi_ + (theta_.topRows(p) - theta).cwiseProduct(moment).colwise().sum().transpose());

@@ -84,6 +84,8 @@ class OrthonormalState {
   // All rows so far count `factor` times what they did, the ridge as much as ever: with D = diag(0, I),
   // C^-1 <- factor C^-1 + (1 - factor) alpha D. O(m^3).
   void fade(double factor);
+  // The same rows under another ridge, exactly. O(m^3).
+  void change_ridge(double alpha);
 
   // --- at the cap ---
   // Keeps beta and the diagonal d of P^-1 current from now on: the pruning scores need them.
@@ -131,6 +133,7 @@ class OrthonormalState {
   void begin_sums();
   void add_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, RowsOut apriori, Sums& sums,
                SymmetricInverse& information) const;
+  void reweigh(double factor, double ridge);
   void invert(const Eigen::LLT<Matrix>& factor);
   void border_in_kernels(const ConstVectorRef& w, double delta);
 

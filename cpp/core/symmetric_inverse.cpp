@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "core/half_passes.hpp"
-
 namespace kernsift {
 
 void SymmetricInverse::reserve(Index n) {
@@ -12,49 +10,46 @@ void SymmetricInverse::reserve(Index n) {
   larger.topLeftCorner(size_, size_).triangularView<Eigen::Lower>() = storage_.topLeftCorner(size_, size_);
   storage_.swap(larger);
   scratch_.resize(n);
-  owed_.conservativeResize(n);
+  owed_.conservativeResize(n, kMostOwed);
 }
 
 Matrix SymmetricInverse::dense() const {
-  assert(owed_scale_ == 0);
+  assert(n_owed_ == 0);
   return view();
 }
 
 void SymmetricInverse::assign(const ConstMatrixRef& inverse) {
-  size_ = 0;
-  owed_scale_ = 0;
+  size_ = n_owed_ = 0;
   reserve(inverse.rows());
   size_ = inverse.rows();
   storage_.topLeftCorner(size_, size_).triangularView<Eigen::Lower>() = inverse;
 }
 
 void SymmetricInverse::apply(const ConstVectorRef& x, VectorRef out) const {
-  assert(owed_scale_ == 0);
+  assert(n_owed_ == 0);
   apply_lower(storage_.topLeftCorner(size_, size_), x, out);
 }
 
 void SymmetricInverse::owe_outer(const ConstVectorRef& u, double scale) {
-  settle();
-  owed_.head(size_) = u;
-  owed_scale_ = scale;
+  if (n_owed_ == kMostOwed) settle();
+  owed_.col(n_owed_).head(size_) = u;
+  owed_scales_[n_owed_++] = scale;
 }
 
 void SymmetricInverse::apply_settled(const ConstVectorRef& x, VectorRef out) {
-  if (owed_scale_ == 0) return apply(x, out);
-  update_and_apply(storage_.topLeftCorner(size_, size_), owed_.head(size_), owed_scale_, x, out);
-  owed_scale_ = 0;
+  if (n_owed_ == 0) return apply(x, out);
+  update_and_apply(storage_.topLeftCorner(size_, size_), owed_.topLeftCorner(size_, n_owed_), owed_scales_, x, out);
+  n_owed_ = 0;
 }
 
 void SymmetricInverse::settle() {
-  if (owed_scale_ == 0) return;
+  if (n_owed_ == 0) return;
   // by the same instructions as with a product, so that reading the model in between changes no bit of it
-  update_and_apply(storage_.topLeftCorner(size_, size_), owed_.head(size_), owed_scale_, owed_.head(size_),
-                   scratch_.head(size_));
-  owed_scale_ = 0;
+  apply_settled(owed_.col(0).head(size_), scratch_.head(size_));
 }
 
 void SymmetricInverse::apply_block(const ConstMatrixRef& X, MatrixRef out) const {
-  assert(owed_scale_ == 0);
+  assert(n_owed_ == 0);
   out.setZero();
   if (size_ > 0) out.noalias() += view() * X;
 }
@@ -62,7 +57,7 @@ void SymmetricInverse::apply_block(const ConstMatrixRef& X, MatrixRef out) const
 void SymmetricInverse::column(Index i, VectorRef out) const {
   out.head(i) = storage_.row(i).head(i).transpose();
   out.segment(i, size_ - i) = storage_.col(i).segment(i, size_ - i);
-  if (owed_scale_ != 0) out += (owed_scale_ * owed_[i]) * owed_.head(size_);
+  for (Index r = 0; r < n_owed_; ++r) out += (owed_scales_[r] * owed_(i, r)) * owed_.col(r).head(size_);
 }
 
 void SymmetricInverse::add_outer(const ConstVectorRef& u, double scale) {
@@ -82,7 +77,7 @@ void SymmetricInverse::append(const ConstVectorRef& column, double corner) {
   reserve(grown_capacity(storage_.rows(), size_ + 1));
   storage_.row(size_).head(size_) = column.transpose();
   storage_(size_, size_) = corner;
-  owed_[size_] = 0.0;
+  owed_.row(size_).setZero();
   ++size_;
 }
 
@@ -109,16 +104,17 @@ void SymmetricInverse::remove(Index i) {
 }
 
 void SymmetricInverse::owe_remove_last() {
-  settle();
+  if (n_owed_ == kMostOwed) settle();
+  auto u = scratch_.head(size_);
+  column(size_ - 1, u);
   --size_;
-  scratch_.head(size_) = storage_.row(size_).head(size_).transpose();
-  owe_outer(scratch_.head(size_), -1.0 / storage_(size_, size_));
+  owe_outer(u.head(size_), -1.0 / u[size_]);
 }
 
 // The congruence from the right (columns, below the diagonal) and on the diagonal, rotation by rotation; then from the
 // left: what is above row q of a column has met all of its rotations, so column q waits for those behind q only.
 void SymmetricInverse::rotate(const Rotations& rotations, Index offset) {
-  settle();
+  rotations.rotate_rows(owed_.topLeftCorner(size_, n_owed_), offset);
   const Index first = rotations.first + offset, stride = storage_.outerStride();
   const Index steps = static_cast<Index>(rotations.chain.size());
   const Rotation* chain = rotations.chain.data();

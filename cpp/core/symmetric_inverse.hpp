@@ -1,12 +1,13 @@
 // A symmetric inverse B^-1 kept current while B gains rows of data, a row and column, or loses one.
 //
 // Only the lower triangle is stored, which makes the matrix exactly symmetric by construction.
-// Invariant: entries above the diagonal are never read. While a change is owed, the readers may not be called: `settle`
+// Invariant: entries above the diagonal are never read. While changes are owed, the readers may not be called: `settle`
 // first.
 #pragma once
 
 #include <cassert>
 
+#include "core/half_passes.hpp"
 #include "core/rotations.hpp"
 #include "core/types.hpp"
 
@@ -18,11 +19,11 @@ class SymmetricInverse {
   void reserve(Index n);
 
   double operator()(Index i, Index j) const {
-    assert(owed_scale_ == 0);
+    assert(n_owed_ == 0);
     return i >= j ? storage_(i, j) : storage_(j, i);
   }
   auto diagonal() const {
-    assert(owed_scale_ == 0);
+    assert(n_owed_ == 0);
     return storage_.diagonal().head(size_);
   }
   auto view() const { return storage_.topLeftCorner(size_, size_).selfadjointView<Eigen::Lower>(); }
@@ -37,7 +38,8 @@ class SymmetricInverse {
 
   // B^-1 <- B^-1 + scale u u'. With u = B^-1 b and scale = -1/(1 + b'u): B <- B + b b' [JP 9].
   void add_outer(const ConstVectorRef& u, double scale);
-  // The same, written when the next product reads the matrix anyway: one pass over it instead of two.
+  // The same, written when the next product reads the matrix anyway: one pass over it instead of two. What a removal
+  // owes joins it: rotations turn the vectors owed along with the matrix.
   void owe_outer(const ConstVectorRef& u, double scale);
   void apply_settled(const ConstVectorRef& x, VectorRef out);
   void settle();
@@ -62,8 +64,9 @@ class SymmetricInverse {
   auto lower() { return storage_.topLeftCorner(size_, size_).selfadjointView<Eigen::Lower>(); }
   Matrix storage_;  // capacity x capacity
   Vector scratch_;
-  Vector owed_;  // the matrix is what is stored + owed_scale_ owed_ owed_'
-  double owed_scale_ = 0;
+  Matrix owed_;  // capacity x kMostOwed: the matrix is what is stored + sum_r owed_scales_[r] u_r u_r', its columns
+  double owed_scales_[kMostOwed] = {};
+  Index n_owed_ = 0;
   Index size_ = 0;
 };
 

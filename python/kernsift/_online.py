@@ -43,8 +43,10 @@ class OnlineLSSVMRegressor(RegressorMixin, StreamRegression):
         After that they change only when the stream begins again: ``fit``, or ``refit(..., new_widths=True)``.
     degree, coef0 : int, float
         Of the polynomial kernel.
-    alpha : float, default=0.1
-        Ridge: the papers' γ (000) and λ (001).  A total weight, not one per row.
+    alpha : float or "gcv", default=0.1
+        Ridge: the papers' γ (000) and λ (001).  A total weight, not one per row.  "gcv" begins with 0.1 and chooses it
+        by generalised cross-validation, from the state, after 256 rows and whenever their number has doubled, at the
+        end of ``fit``, and after ``refit`` and ``prune``; ``update`` and ``prequential`` leave it as it is.
     max_basis : int or None, default=500
         Most kernels kept; None for no limit.
     novelty_tol : float, default=1e-2
@@ -210,7 +212,7 @@ class OnlineLSSVMClassifier(ClassifierMixin, OnlineBase):
     kernel : {"rbf", "laplacian", "matern32", "matern52", "polynomial", "linear"}, default="rbf"
     gamma : float, array of shape (n_features,), "scale", "median" or "learn", default="scale"
     degree, coef0 : int, float
-    alpha : float, default=0.1
+    alpha : float or "gcv", default=0.1
     max_basis : int or None, default=500
     novelty_tol : float, default=1e-2
     usefulness_tol : float, default=1e-4

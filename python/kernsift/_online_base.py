@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -12,6 +13,7 @@ from . import _core
 from ._fitted_core import FittedCore
 from ._kernel import LEARNING_CONSTRAINTS, make_kernel
 from ._learn_gamma import wants_learning
+from ._online_ridge import FIRST_RIDGE, choose_ridge, until_choices
 from ._reports import CallbackSupport, InterruptedLearning, in_blocks
 from ._threads import n_threads
 from ._validation import Interval, StrOptions, check_is_fitted, check_rows, unchanged_on_error, validate_data
@@ -36,7 +38,7 @@ class OnlineBase(CallbackSupport, FittedCore):
 
     _parameter_constraints: dict[str, list[Any]] = {
         **LEARNING_CONSTRAINTS,
-        "alpha": [Interval(Real, 0, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"gcv"})],
         "max_basis": [Interval(Integral, 1, None, closed="left"), None],
         "novelty_tol": [Interval(Real, 0, None, closed="left")],
         "usefulness_tol": [Interval(Real, 0, None, closed="left")],
@@ -62,7 +64,7 @@ class OnlineBase(CallbackSupport, FittedCore):
         gamma: str | float | ArrayLike = "scale",
         degree: int = 3,
         coef0: float = 1.0,
-        alpha: float = 0.1,
+        alpha: float | str = 0.1,
         max_basis: int | None = 500,
         novelty_tol: float = 1e-2,
         usefulness_tol: float = 1e-4,
@@ -121,7 +123,7 @@ class OnlineBase(CallbackSupport, FittedCore):
         return _ENGINES[self.engine](
             kernel,
             n_outputs,
-            float(self.alpha),
+            self._ridge(),
             float(self.novelty_tol),
             float(self.usefulness_tol),
             self.admission,
@@ -134,6 +136,15 @@ class OnlineBase(CallbackSupport, FittedCore):
             self.window is not None,
             float(self.hysteresis),
         )
+
+    def _ridge(self) -> float:
+        """Ridge a stream begins with."""
+        return FIRST_RIDGE if self.alpha == "gcv" else float(self.alpha)
+
+    @property
+    def alpha_(self) -> float:
+        """The ridge in use."""
+        return float(self._fitted().alpha)
 
     def _cap(self) -> int:
         """Kernels at most while rows are learned; 0 for no limit."""
@@ -200,6 +211,8 @@ class OnlineBase(CallbackSupport, FittedCore):
                 self._learn(X, targets, weight, restart=True, whole=True, exact_apriori=False)
         check_rows(self._fitted().kernel, X)
         self._fitted().refit(X, targets, weight, n_threads(self.n_jobs))
+        if self.alpha == "gcv":
+            choose_ridge(self._fitted())
 
     def prune(self, n_basis: int | None = None) -> Self:
         """Delete the kernels that lower the cost least, one by one, and stay exact for those that are left.
@@ -215,6 +228,8 @@ class OnlineBase(CallbackSupport, FittedCore):
         if not isinstance(keep, Integral) or keep < 1:
             raise ValueError(f"n_basis must be a number of kernels, 1 or more (or set max_basis); got {keep!r}")
         core.prune(int(keep))
+        if self.alpha == "gcv":
+            choose_ridge(core)
         return self
 
     def _check_beyond_the_papers(self) -> None:
@@ -231,13 +246,17 @@ class OnlineBase(CallbackSupport, FittedCore):
                     f"{name}={value!r} goes beyond the papers and engine='inverse' is their literal form: use "
                     "engine='orthonormal'"
                 )
+        if self.alpha == "gcv" and not self._beyond_the_papers():
+            raise ValueError("alpha='gcv' goes beyond the papers and engine='inverse' is their literal form: give a number")
+        if self.alpha == "gcv" and self.forgetting < 1:
+            raise ValueError("alpha='gcv' counts rows and forgetting < 1 discounts them: give alpha as a number")
         if self.swap_until not in (None, "auto") and self.max_basis is None:
             raise ValueError(f"swap_until={self.swap_until!r} freezes a full dictionary: it needs max_basis")
         if self.oversample > 1 and self.max_basis is None:
             raise ValueError(f"oversample={self.oversample!r} is a multiple of max_basis: set max_basis")
         if self.window is not None:
             self._check_window()
-        if self.forgetting < 1 and not self.alpha > 0:
+        if self.forgetting < 1 and not self._ridge() > 0:
             raise ValueError(
                 "forgetting < 1 needs alpha > 0: what is forgotten returns to the prior, and there is none"
             )
@@ -251,7 +270,7 @@ class OnlineBase(CallbackSupport, FittedCore):
             )
         if self.swap_until not in (None, "auto"):
             raise ValueError("swap_until freezes the dictionary and window is for streams that drift: use one of them")
-        if not self.alpha > 0:
+        if not self._ridge() > 0:
             raise ValueError("window needs alpha > 0: what is forgotten returns to the prior, and there is none")
 
     def _learn(
@@ -278,7 +297,11 @@ class OnlineBase(CallbackSupport, FittedCore):
         try:
             blocks = in_blocks(self, X, targets, core)
             threads = n_threads(self.n_jobs)
-            parts = [core.learn(X[rows], targets[rows], weight[rows], exact_apriori, threads)[0] for rows in blocks]
+            parts = []
+            for rows, due in self._between_choices(blocks, core):
+                parts.append(core.learn(X[rows], targets[rows], weight[rows], exact_apriori, threads)[0])
+                if due:
+                    choose_ridge(core)
         except KeyboardInterrupt as stopped:
             done = core.rows_seen - before
             if done == 0:
@@ -286,8 +309,18 @@ class OnlineBase(CallbackSupport, FittedCore):
             raise InterruptedLearning(f"stopped after {done} of {len(X)} rows: the model has learned them") from stopped
         if whole and self.max_basis is not None and self.oversample > 1:
             core.prune(int(self.max_basis))
+        if whole and self.alpha == "gcv":
+            choose_ridge(core)
         apriori = parts[0] if len(parts) == 1 else np.concatenate(parts)
         return apriori[buffered:]
+
+    def _between_choices(self, blocks: Iterable[slice], core: Any) -> Iterator[tuple[slice, bool]]:
+        """Rows to learn in one go, and whether the ridge is due after them."""
+        for rows in blocks:
+            if self.alpha == "gcv":
+                yield from until_choices(rows, core.rows_seen)
+            else:
+                yield rows, False
 
     _flat: bool  # one output given as a vector: answers are vectors too
 

@@ -114,7 +114,7 @@ class StreamRegression(OnlineBase):
                 rows, targets, weight = self._second_look(X, y, sample_weight)
                 core = self._fitted()
             check_rows(core.kernel, rows)
-            if return_std and not self.alpha > 0:
+            if return_std and not self._ridge() > 0:
                 raise ValueError("prequential(return_std=True) needs alpha > 0: without a ridge there is no prior")
             if delay == 0 and not return_std:
                 before = core.n_basis
