@@ -61,7 +61,7 @@ def test_the_ridge_has_the_lowest_gcv_of_the_rows_written_out(fit_intercept: boo
 
     grid = np.geomspace(1e-4, 1e3, 200)
     lowest = min(score(alpha) for alpha in grid)
-    # the largest of a grid of ten a decade whose score is within 1e-4 of that grid's best, itself a step from the valley
+    # the largest on a grid of ten a decade within 1e-4 of that grid's best, itself up to a step from the valley
     assert score(model.alpha_) <= lowest * (1 + 5e-4)
     assert score(model.alpha_) < score(0.1) or abs(np.log10(model.alpha_) + 1) < 0.2
 

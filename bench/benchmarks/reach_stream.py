@@ -1,7 +1,7 @@
 """The stream at full size: ``python -m benchmarks.reach_stream --data FOLDER [what ...]`` in ``bench/``.
 
-what: cap quiet forest threads memory long (default: all but long, which takes minutes).  CPU seconds of one thread,
-rivals one after the other in the same run.  The C++ rivals (``bench/native``) are compiled with the machine's ``c++``:
+what: cap quiet single forest threads memory long (default: all but long, which takes minutes).  CPU seconds of one
+thread, rivals one after the other in the same run.  The C++ rivals (``bench/native``) are compiled with ``c++``:
 the papers' algorithm with whole matrices, and dlib's ``krls`` (Debian's libdlib-dev), each skipped with a line if it
 cannot be.
 """
@@ -131,10 +131,12 @@ def quiet(data: Path) -> None:
         print(line)
 
 
-def one_pass(data: Path, n: int, seeds: tuple[int, ...] = (0, 1, 2)) -> None:
+def one_pass(
+    data: Path, n: int, sizes: tuple[int, ...] = (100, 300, 500), seeds: tuple[int, ...] = (0, 1, 2), most: int = 3
+) -> None:
     """Test error of one pass and after a second one, and the seconds, over orders of the rows."""
     X, y, test, truth = forest(data, n)
-    for m, oversample in product((100, 300, 500), (1, 2)):
+    for m, oversample in product(sizes, range(1, most + 1)):
         errors, again, spent = [], [], []
         for seed in seeds:
             order = np.random.default_rng(seed).permutation(n)
@@ -155,14 +157,14 @@ def one_pass(data: Path, n: int, seeds: tuple[int, ...] = (0, 1, 2)) -> None:
 
 
 def forest_(data: Path) -> None:
-    """10k and 50k rows, defaults but for the width and the ridge, and twice the kernels until the end."""
+    """10k and 50k rows, defaults but for the width and the ridge, and two or three times the kernels until the end."""
     one_pass(data, 10_000)
     one_pass(data, 50_000)
 
 
 def long(data: Path) -> None:
     """500k rows in one pass, beside OLS-59 on 50k."""
-    one_pass(data, 500_000, seeds=(0,))
+    one_pass(data, 500_000, sizes=(500,), seeds=(0,), most=2)
     X, y, test, truth = forest(data, 50_000)
     rival = kernsift.OROLSRegressor(
         gamma=GAMMA, alpha=0.5, selection="error-reduction", n_candidates=59, max_basis=500, stop=None,
@@ -171,6 +173,31 @@ def long(data: Path) -> None:
     seconds = clock(lambda: rival.fit(X, y), 1)
     error = 100 * np.mean(np.sign(rival.predict(test)) != truth)
     print(f"OLS-59 forest 50k m=500: {error:.2f} %, {seconds:.1f} s")
+
+
+def single(data: Path) -> None:
+    """A row by `update`, the Python call included, beside the linear model of river in the same run."""
+    try:
+        from river import linear_model
+    except ImportError:
+        print("single: skipped, river is not installed")
+        return
+    X, y, *_ = forest(data, 4000)
+    rows = {i: dict(enumerate(map(float, x))) for i, x in enumerate(X)}
+    few = range(2000, 4000)
+    for m in (50, 100):
+        ours = kernsift.OnlineLSSVMRegressor(gamma=GAMMA, max_basis=m, swap_until=1).partial_fit(X[:2000], y[:2000])
+        assert ours.n_basis_ == m
+        rivals = {
+            "LinearRegression": linear_model.LinearRegression(),
+            "LogisticRegression": linear_model.LogisticRegression(),
+        }
+        a = clock(lambda ours=ours: [ours.update(X[i], y[i]) for i in few])
+        line = f"single m={m} d={X.shape[1]}: update {1e6 * a / len(few):.1f} us"
+        for name, rival in rivals.items():
+            b = clock(lambda rival=rival: [rival.learn_one(rows[i], y[i] > 0) for i in few])
+            line += f"; river's {name} {1e6 * b / len(few):.1f} us: {a / b:.2f} of it"
+        print(line)
 
 
 def threads(data: Path) -> None:
@@ -216,7 +243,9 @@ def memory(data: Path) -> None:
         print(f"memory n=10^6 m=500 {what}: {float(out.stdout):.1f} MB")
 
 
-WORK = {"cap": cap, "quiet": quiet, "forest": forest_, "threads": threads, "memory": memory, "long": long}
+WORK = {
+    "cap": cap, "quiet": quiet, "single": single, "forest": forest_, "threads": threads, "memory": memory, "long": long
+}  # fmt: skip
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

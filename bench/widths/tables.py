@@ -15,14 +15,11 @@ from typing import Any
 
 import kernsift
 import numpy as np
+from ideas import IDEAS, learned, with_options
 from kernsift import SubsetLSSVMRegressor, learn_gamma
 from numpy.typing import NDArray
-from sklearn.compose import TransformedTargetRegressor
 from sklearn.datasets import load_diabetes, make_friedman1, make_friedman2, make_friedman3
-from sklearn.decomposition import PCA
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import QuantileTransformer
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
@@ -219,47 +216,6 @@ def regression_rows(run: Run) -> Iterator[tuple[str, ...]]:
     names = [name for name, _ in regression_sets(run)]
     with ProcessPoolExecutor(2, get_context("spawn"), limit_threads) as pool:
         yield from pool.map(regression_row, [run] * len(names), names)
-
-
-def learned(m: int, seed: int, **changes: Any) -> SubsetLSSVMRegressor:
-    return SubsetLSSVMRegressor(**{"gamma": "learn", "max_basis": m, "size": "max", "random_state": seed, **changes})
-
-
-def with_criterion(criterion: str) -> Callable[[Array, Array, int, int], Any]:
-    def make(X: Array, y: Array, m: int, seed: int) -> Any:
-        return learned(m, seed, gamma=learn_gamma(X, y, criterion=criterion, random_state=seed).gamma).fit(X, y)
-
-    return make
-
-
-def with_options(**changes: Any) -> Callable[[Array, Array, int, int], Any]:
-    return lambda X, y, m, seed: learned(m, seed, **changes).fit(X, y)
-
-
-def on_components(X: Array, y: Array, m: int, seed: int) -> Any:
-    return make_pipeline(PCA(whiten=True), learned(m, seed)).fit(X, y)
-
-
-def on_normal_scores(X: Array, y: Array, m: int, seed: int) -> Any:
-    scores = QuantileTransformer(n_quantiles=min(200, len(y)), output_distribution="normal", random_state=0)
-    return TransformedTargetRegressor(learned(m, seed), transformer=scores).fit(X, y)
-
-
-IDEAS: dict[str, Callable[[Array, Array, int, int], Any]] = {
-    "one width": lambda X, y, m, s: learned(m, s, gamma=learn_gamma(X, y, isotropic=True, random_state=s).gamma).fit(
-        X, y
-    ),
-    'criterion "loo" alone': with_criterion("loo"),
-    'criterion "gcv"': with_criterion("gcv"),
-    'criterion "evidence" (marginal likelihood)': with_criterion("evidence"),
-    "gradient of the centres: polish=20": with_options(polish=20),
-    'size="held-out"': with_options(size="held-out"),
-    "oversample=2, cycles=4": with_options(oversample=2.0, cycles=4),
-    "matern52 kernel": with_options(kernel="matern52"),
-    "laplacian kernel": with_options(kernel="laplacian"),
-    "widths of principal components": on_components,
-    "target to normal scores": on_normal_scores,
-}
 
 
 def further_errors(run: Run, label: str) -> tuple[dict[str, float], float]:

@@ -128,11 +128,16 @@ py::tuple prequential(Guarded<State>& self, const Array& X, const Array& Y, cons
   return py::make_tuple(apriori, variance, n_basis);
 }
 
+// `y` is a float or an array of the outputs: making an array of one number costs as much as fifty kernels.
 template <class State>
-void update(Guarded<State>& self, const Array& x, const Array& y, double weight) {
-  const Index d = self.model.dictionary().kernel().n_features();
-  const auto row = vector(x, d, "x");
-  const auto target = vector(y, self.model.n_outputs(), "y");
+void update(Guarded<State>& self, const Array& x, const py::object& y, double weight) {
+  const auto row = vector(x, self.model.dictionary().kernel().n_features(), "x");
+  const bool one = py::isinstance<py::float_>(y);
+  const double number = one ? py::cast<double>(y) : 0.0;
+  const Array values = one ? array(0) : py::cast<Array>(y);
+  if (one && self.model.n_outputs() != 1) throw std::invalid_argument("y must have one value per output");
+  const Eigen::Map<const Vector> target = one ? Eigen::Map<const Vector>(&number, 1)
+                                              : vector(values, self.model.n_outputs(), "y");
   if (!row.allFinite() || !target.allFinite() || !(weight >= 0) || !std::isfinite(weight))
     throw std::invalid_argument("x, y and sample_weight must be finite, and the weight not negative");
   const std::lock_guard<std::mutex> lock(self.mutex);  // too short to let go of the GIL
@@ -187,7 +192,7 @@ void bind_engine(py::module_& m, const char* name) {
            py::arg("sample_weight").noconvert(), py::arg("exact_apriori") = true, py::arg("threads") = 1)
       .def("prequential", &prequential<State>, py::arg("X").noconvert(), py::arg("Y").noconvert(),
            py::arg("sample_weight").noconvert(), py::arg("delay"))
-      .def("update", &update<State>, py::arg("x").noconvert(), py::arg("y").noconvert(), py::arg("sample_weight"))
+      .def("update", &update<State>, py::arg("x").noconvert(), py::arg("y"), py::arg("sample_weight"))
       .def("predict_one",
            [](const Model& self, const Array& x) {
              const auto row = vector(x, self.model.dictionary().kernel().n_features(), "x");

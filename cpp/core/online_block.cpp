@@ -89,6 +89,7 @@ void OnlineLSSVM<State>::learn_run(Index row, Index begin, Index count, Index fi
   if (weights_.size() < count) weights_.resize(W_.cols());
   auto weight = weights_.head(count);
   const bool frozen_now = frozen();
+  stop_tracking(frozen_now);
   for (Index r = 0; r < count; ++r) {
     weight[r] = v[i + r] * frame_;
     if (keeps_recent()) recent_.push(prepared_, row + begin + r, W.col(r), Y.row(i + r).data(), weight[r]);

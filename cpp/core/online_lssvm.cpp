@@ -87,6 +87,7 @@ auto OnlineLSSVM<State>::decide(const Look& look, double k_self, const double* x
   if (!(look.Delta > 0) || !(look.den > 0) || !std::isfinite(look.usefulness))
     return {Outcome::refused, -1};  // the explicit inverse has turned indefinite: the row would only harm it
   const bool frozen_now = frozen(), keep = keeps_recent();
+  stop_tracking(frozen_now);
   const double usefulness = look.usefulness / frame_;
   count_row(y, v);
   const Outcome outcome = frozen_now ? Outcome::frozen

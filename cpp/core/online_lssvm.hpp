@@ -149,6 +149,11 @@ class OnlineLSSVM {
                                    (settings_.swap_until > 0 && t_ + ahead >= settings_.swap_until)));
   }
   bool prunes() const { return settings_.on_full == OnFull::prune; }
+  // A frozen dictionary has no use for pruning scores; after a second pass the stream may go on as before.
+  void stop_tracking(bool frozen_now) {
+    if constexpr (State::kLearnsRuns)
+      if (frozen_now && !refitting_) state_.leave_scores();
+  }
   bool keeps_recent() const { return settings_.exact_rows > 0 && (settings_.window || !frozen()); }
 
   // Forgetting. Instead of shrinking the past at every row, the weights of new rows grow, row j after the last fading

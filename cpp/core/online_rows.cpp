@@ -14,7 +14,10 @@ void OnlineLSSVM<State>::update(const ConstVectorRef& x, const ConstVectorRef& y
   std::int64_t victim;
   Eigen::Map<const Vector> weight(&v, 1);
   LearnLog log{one_apriori_, &outcome, &victim};
-  state_.leave_information();
+  if constexpr (State::kLearnsRuns) {
+    state_.leave_information();
+    state_.drop_information();
+  }
   dictionary_.kernel().prepare(one_x_, prepared_);
   learn_row(one_x_, 0, 0, one_y_, weight, log);
 }

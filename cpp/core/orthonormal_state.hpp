@@ -76,6 +76,8 @@ class OrthonormalState {
   double at(const ConstVectorRef& w, Index output) const { return w.dot(theta_.col(output).head(w.size())); }
   // Back to the covariance form: the steps of one row, learn_run and growth need it.
   void leave_information();
+  // C^-1 is no longer kept beside C: worth it where rows come one at a time, each of which would have to change both.
+  void drop_information() { informed_ = false; }
   // The covariance form, and nothing owed to it: what reads the state needs it.
   void settle();
 
@@ -90,6 +92,11 @@ class OrthonormalState {
   // --- at the cap ---
   // Keeps beta and the diagonal d of P^-1 current from now on: the pruning scores need them.
   void track_scores();
+  // Where no kernel will leave: until `track_scores` again.
+  void leave_scores() {
+    tracking_ = false;
+    n_lagging_ = 0;
+  }
   // eps_i = sum over outputs of beta_i^2 / d_i: what the cost rises by when kernel i leaves [JP 19]. Needs track_scores.
   void scores(VectorRef scores);
   // The same as it would be after growing by the row of the last `look`: nothing is changed.

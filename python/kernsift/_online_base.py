@@ -247,7 +247,10 @@ class OnlineBase(CallbackSupport, FittedCore):
                     "engine='orthonormal'"
                 )
         if self.alpha == "gcv" and not self._beyond_the_papers():
-            raise ValueError("alpha='gcv' goes beyond the papers and engine='inverse' is their literal form: give a number")
+            raise ValueError(
+                "alpha='gcv' goes beyond the papers and engine='inverse' is their literal form: use "
+                "engine='orthonormal', or give alpha as a number"
+            )
         if self.alpha == "gcv" and self.forgetting < 1:
             raise ValueError("alpha='gcv' counts rows and forgetting < 1 discounts them: give alpha as a number")
         if self.swap_until not in (None, "auto") and self.max_basis is None:

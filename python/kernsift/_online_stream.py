@@ -145,7 +145,8 @@ class StreamRegression(OnlineBase):
         """
         core = self.__dict__.get("_core") or self._fitted()
         self._check_warm("update")
-        core.update(x, np.atleast_1d(np.asarray(y, dtype=np.float64)), sample_weight)
+        target = y if isinstance(y, float) else np.atleast_1d(np.asarray(y, dtype=np.float64))
+        core.update(x, target, sample_weight)
 
     def predict_one(self, x: NDArray[np.float64]) -> Any:
         """Predict one row without scikit-learn's validation.

@@ -67,12 +67,11 @@ exact_rows, forgetting
             Its weight.
         """
         _check_weight(w)
-        target = np.array((y,), np.float64)
         if not math.isfinite(y):
             raise ValueError(f"y is {y!r}: a target is a finite number")
         row = self._row_to_learn(x)
         try:
-            self._core.update(row, target, w)
+            self._core.update(row, float(y), w)
         except ValueError:
             check_finite(row, x)
             raise
