@@ -59,7 +59,7 @@ class OnKernels:
         self.centres, self.gamma = model.basis_vectors_, model.gamma_
         K, penalty = self.kernel(X), self.kernel(self.centres)
         A, b = (K.T @ K).astype(float), (K.T @ y).astype(float)
-        lowest = np.inf
+        lowest, self.coef = np.inf, np.full(len(b), np.nan)  # where no ridge lets the factor through
         for alpha in np.geomspace(1e-8, 1e-1, 22) * np.trace(A) / np.trace(penalty):
             try:
                 factor = cho_factor(A + alpha * penalty)
@@ -137,6 +137,6 @@ IDEAS: dict[str, Callable[[Array, Array, int, int], Any]] = {
     "widths from a third of the rows": on_parts(1, 3),
     "widths from three draws of a third, averaged": on_parts(3, 3),
     "additive kernels beside the joint one": lambda X, y, m, s: OnKernels(additive=True).fit(X, y, m, s),
-    "numpy, as the row above and below but for their changes": lambda X, y, m, s: OnKernels().fit(X, y, m, s),
+    "the same in numpy, neither additive nor single": lambda X, y, m, s: OnKernels().fit(X, y, m, s),
     "products in single precision": lambda X, y, m, s: OnKernels(single=True).fit(X, y, m, s),
 }
