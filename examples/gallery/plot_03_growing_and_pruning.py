@@ -24,8 +24,8 @@ def surface(X):
 y = surface(X) + 0.1 * rng.standard_normal(len(X))
 
 # %%
-# ``basis_indices_`` holds the numbers of the rows that are kernels now.  Read after every twenty rows it tells which ones
-# came and which ones went, save those that came and went in between.
+# ``basis_indices_`` holds the numbers of the rows that are kernels now.  Read after every twenty rows it tells which
+# came and which went, save those that came and went in between.
 
 model = OnlineLSSVMRegressor(gamma=2.0, max_basis=40)
 stops = (60, 400, 4000)

@@ -41,7 +41,7 @@ sizes = np.arange(1, len(model.selection_path_) + 1)
 distance = np.array([truth(int(size)) for size in sizes])
 chosen, best = distance[model.n_basis_ - 1], distance.min()
 print(
-    f"distance to the curve: {chosen:.4f} at the size GCV chose, {best:.4f} at the best size, {sizes[distance.argmin()]}"
+    f"distance to the curve: {chosen:.4f} with the {model.n_basis_} that GCV chose, {best:.4f} with the best number, {sizes[distance.argmin()]}"
 )
 
 _, (left, right) = plt.subplots(1, 2, figsize=(8, 4), layout="constrained")

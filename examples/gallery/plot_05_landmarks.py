@@ -67,5 +67,5 @@ assert (mean_chosen < mean_random / 2)[sizes >= 20].all()
 assert as_good is None or as_good >= 40
 
 # %%
-# The gain is large because the rows here are crowded.  Where they fill their space evenly, or the final model looks at y
-# (``basis="pruned"`` of :class:`kernsift.SubsetLSSVMRegressor`), random rows to begin with do nearly as well.
+# The gain is large because the rows here are crowded.  Where they fill their space evenly, or the final model looks at
+# y (``basis="pruned"`` of :class:`kernsift.SubsetLSSVMRegressor`), random rows to begin with do nearly as well.

@@ -3,9 +3,9 @@ A pruning path, with noise that changes
 =======================================
 
 :class:`kernsift.SparseLSSVMRegressor` begins with a kernel on every row and deletes one after another.  In "isls" the
-row of a deleted kernel goes on counting as data; in the older "sls" it is thrown away with its kernel.  The data imitate
-the well-known motorcycle helmet experiment: quiet at first, then a blow, then noise that grows and dies down.  They are
-made here, the original not being ours to copy.
+row of a deleted kernel goes on counting as data; in the older "sls" it is thrown away with its kernel.  The data
+imitate the well-known motorcycle helmet experiment: quiet at first, then a blow, then noise that grows and dies down.
+They are made here, the original not being ours to copy.
 """
 
 import matplotlib.pyplot as plt
