@@ -2,8 +2,9 @@
 Several kernels at once
 =======================
 
-A signal may need wide kernels in one place and narrow ones in another.  With ``gammas=[...]``
-:class:`kernsift.OROLSRegressor` chooses each kernel's centre and width together, out of all rows and all widths.
+A signal may need wide kernels in one place and narrow ones in another.  With
+``gammas=[...]`` :class:`kernsift.OROLSRegressor` chooses each kernel's centre and width
+together, out of all rows and all widths.
 """
 
 import matplotlib.pyplot as plt
@@ -27,7 +28,9 @@ X, grid = x[:, None], np.linspace(0, 10, 1000)
 # %%
 # One width after the other, then all four in one dictionary.
 
-models = {f"gamma={g:g}": OROLSRegressor(gamma=g, max_basis=100).fit(X, y) for g in GAMMAS}
+models = {
+    f"gamma={g:g}": OROLSRegressor(gamma=g, max_basis=100).fit(X, y) for g in GAMMAS
+}
 models["all four"] = OROLSRegressor(gammas=GAMMAS, max_basis=100).fit(X, y)
 
 
@@ -36,7 +39,8 @@ def error(model):
 
 
 for name, model in models.items():
-    print(f"{name:<12}{model.n_basis_:>3} kernels, distance to the signal {error(model):.4f}")
+    size = model.n_basis_
+    print(f"{name:<12}{size:>3} kernels, distance to the signal {error(model):.4f}")
 several = models.pop("all four")
 assert all(error(several) < error(model) for model in models.values())
 best = min(models.values(), key=error)
@@ -45,15 +49,28 @@ assert several.n_basis_ < best.n_basis_ / 2
 # %%
 # ``basis_gammas_`` tells where which width was taken.
 
-_, (above, below) = plt.subplots(2, 1, figsize=(7.5, 4.5), sharex=True, height_ratios=[2, 1], layout="constrained")
+_, (above, below) = plt.subplots(
+    2, 1, figsize=(7.5, 4.5), sharex=True, height_ratios=[2, 1], layout="constrained"
+)
 above.plot(x, y, ".", color="0.65", markersize=3, label="data")
 above.plot(
-    grid, several.predict(grid[:, None]), color="C0", linewidth=1.5, label=f"prediction, {several.n_basis_} kernels"
+    grid,
+    several.predict(grid[:, None]),
+    color="C0",
+    linewidth=1.5,
+    label=f"prediction, {several.n_basis_} kernels",
 )
 above.set(ylabel="y", ylim=(-2.1, 1.7))
 above.legend(loc="upper right", ncols=2, fontsize="small")
 widths = np.asarray(several.basis_gammas_).reshape(several.n_basis_, -1)[:, 0]
-below.semilogy(several.basis_vectors_[:, 0], widths, "o", color="C1", markeredgecolor="k", markersize=6)
+below.semilogy(
+    several.basis_vectors_[:, 0],
+    widths,
+    "o",
+    color="C1",
+    markeredgecolor="k",
+    markersize=6,
+)
 below.set(xlabel="x", ylabel="gamma", ylim=(0.04, 250))
 below.set_yticks(GAMMAS, [f"{g:g}" for g in GAMMAS])
 below.minorticks_off()
@@ -65,5 +82,7 @@ plt.show()
 
 narrow = several.basis_vectors_[widths == 100, 0]
 inside = np.mean(np.abs(narrow - 6) < 1.5)
-print(f"{inside:.0%} of the {len(narrow)} narrowest kernels lie within 1.5 of the burst's middle")
+print(
+    f"of the {len(narrow)} narrowest {inside:.0%} lie within 1.5 of the burst's middle"
+)
 assert inside > 0.8

@@ -2,11 +2,13 @@
 A table larger than memory
 ==========================
 
-:meth:`kernsift.SubsetLSSVMRegressor.fit_batches` reads a Parquet file (or whatever yields batches) once, and keeps sums
-whose size depends on the number of kernels, not of rows.  To see it without filling this machine, tables of growing
-length are written and the memory is measured while they are read.
+:meth:`kernsift.SubsetLSSVMRegressor.fit_batches` reads a Parquet file (or whatever
+yields batches) once, and keeps sums whose size depends on the number of kernels, not of
+rows.  To see it without filling this machine, tables of growing length are written and
+the memory is measured while they are read.
 
-Needs ``pip install 'kernsift[arrow]'`` for Parquet; without it the example reads numpy files and says so.
+Needs ``pip install 'kernsift[arrow]'`` for Parquet; without it the example reads numpy
+files and says so.
 """
 
 import tempfile
@@ -22,7 +24,7 @@ try:
     import pyarrow.parquet
 except ImportError:
     pyarrow = None
-    print("pyarrow is not installed: batches of a memory-mapped numpy file instead of a Parquet file")
+    print("pyarrow is not installed: batches of a numpy file instead of Parquet")
 
 FEATURES, NOISE, GROUP = 8, 0.3, 20_000
 NAMES = [f"x{j}" for j in range(FEATURES)]
@@ -39,13 +41,18 @@ def rows(n, rng=rng):
 
 
 # %%
-# A writer that never holds more than one row group, and a reader of batches for those without pyarrow.
+# A writer that never holds more than one row group, and a reader of batches for those
+# without pyarrow.
 
 
 def write(path, n):
-    rng = np.random.default_rng(0)  # every table begins with the same rows, and so has the same kernels
+    rng = np.random.default_rng(
+        0
+    )  # every table begins with the same rows, and so has the same kernels
     if pyarrow is None:
-        table = np.lib.format.open_memmap(path, mode="w+", dtype=np.float64, shape=(n, FEATURES + 1))
+        table = np.lib.format.open_memmap(
+            path, mode="w+", dtype=np.float64, shape=(n, FEATURES + 1)
+        )
         for first in range(0, n, GROUP):
             X, y = rows(GROUP, rng)
             table[first : first + GROUP] = np.column_stack([X, y])
@@ -65,8 +72,8 @@ def batches_of(path):
 
 
 # %%
-# ``model.fit_batches("rows.parquet", target="y")`` is all there is to it; the rest is the measurement.  Python's memory
-# and Arrow's are counted apart.
+# ``model.fit_batches("rows.parquet", target="y")`` is all there is to it; the rest is
+# the measurement.  Python's memory and Arrow's are counted apart.
 
 
 def learn(path):
@@ -104,7 +111,8 @@ with tempfile.TemporaryDirectory() as folder:
 
 table = [8 * (FEATURES + 1) * n / 1e6 for n in lengths]
 for n, whole, most, error in zip(lengths, table, memory, errors, strict=True):
-    print(f"{n:>7} rows, {whole:6.1f} MB as a table: {most:5.1f} MB while learning, distance to the truth {error:.4f}")
+    print(f"{n:>7} rows, {whole:4.1f} MB as a table: {most:4.1f} MB to learn,", end=" ")
+    print(f"distance to the truth {error:.4f}")
 assert max(memory) < 1.5 * min(memory)
 assert memory[-1] < table[-1]
 assert max(errors) < NOISE / 2

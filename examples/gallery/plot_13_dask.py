@@ -2,11 +2,14 @@
 Partitions that merge
 =====================
 
-The rows of a subset model enter through sums, and sums add.  So every partition of a table can be summed where it lies,
-on threads, processes or other machines, and the merged sums give the model of all rows: not an average of models, the
-same model.  :func:`kernsift.dask.fit` does it for Dask collections; here also by hand, to see the parts.
+The rows of a subset model enter through sums, and sums add.  So every partition of a
+table can be summed where it lies, on threads, processes or other machines, and the
+merged sums give the model of all rows: not an average of models, the same model.
+:func:`kernsift.dask.fit` does it for Dask collections; here also by hand, to see the
+parts.
 
-Needs ``pip install 'kernsift[dask]'``; without it the parts are merged by hand only, and the example says so.
+Needs ``pip install 'kernsift[dask]'``; without it the parts are merged by hand only,
+and the example says so.
 """
 
 import pickle
@@ -35,20 +38,27 @@ def curve(X):
 y = curve(X) + NOISE * rng.standard_normal(len(X))
 
 # %%
-# The rows are sorted: each partition knows a quarter of the axis and nothing else.  Averaging four models would be no
-# use.  First choose width and kernels on a sample; then sum each part on them, in any order; then merge.
+# The rows are sorted: each partition knows a quarter of the axis and nothing else.
+# Averaging four models would be no use.  First choose width and kernels on a sample;
+# then sum each part on them, in any order; then merge.
 
 sample = rng.permutation(len(X))[:1000]
-shared = SubsetLSSVMRegressor(max_basis=40, gamma=0.5, random_state=0).select_basis(X[sample], y[sample])
+shared = SubsetLSSVMRegressor(max_basis=40, gamma=0.5, random_state=0).select_basis(
+    X[sample], y[sample]
+)
 parts = np.split(np.arange(len(X)), PARTS)
 states = [shared.accumulate(X[part], y[part]) for part in parts]
 merged = shared.merge(*states)
-alone = [SubsetLSSVMRegressor(basis=merged.basis_vectors_, gamma=0.5).fit(X[part], y[part]) for part in parts]
+alone = [
+    SubsetLSSVMRegressor(basis=merged.basis_vectors_, gamma=0.5).fit(X[part], y[part])
+    for part in parts
+]
 whole = SubsetLSSVMRegressor(basis=merged.basis_vectors_, gamma=0.5).fit(X, y)
 
 grid = np.linspace(0, 12, 600)[:, None]
 apart = np.abs(merged.predict(grid) - whole.predict(grid)).max()
-print(f"a part is sent as {len(pickle.dumps(states[0])) / 1024:.0f} KB of sums, whatever its rows")
+size = len(pickle.dumps(states[0])) / 1024
+print(f"a part is sent as {size:.0f} KB of sums, whatever its rows")
 print(f"merged and fitted in one piece differ by at most {apart:.1e}")
 assert apart < 1e-8
 
@@ -69,12 +79,21 @@ if dask is not None:
     assert apart < 1e-8
 
 # %%
-# Each part's own model is good on its quarter and lost elsewhere; the merged one is good everywhere.
+# Each part's own model is good on its quarter and lost elsewhere; the merged one is
+# good everywhere.
 
 _, ax = plt.subplots(figsize=(7.5, 4), layout="constrained")
 for i, (model, part) in enumerate(zip(alone, parts, strict=True)):
-    ax.plot(X[part[::10], 0], y[part[::10]], ".", color=("0.75", "0.6")[i % 2], markersize=3)
-    ax.plot(grid[:, 0], model.predict(grid), "C1-", linewidth=1, label="a part's own model" if i == 0 else None)
+    ax.plot(
+        X[part[::10], 0], y[part[::10]], ".", color=("0.75", "0.6")[i % 2], markersize=3
+    )
+    ax.plot(
+        grid[:, 0],
+        model.predict(grid),
+        "C1-",
+        linewidth=1,
+        label="a part's own model" if i == 0 else None,
+    )
 ax.plot(grid[:, 0], merged.predict(grid), "C0-", linewidth=2.5, label="merged")
 ax.plot(grid[:, 0], curve(grid), "k--", linewidth=1, label="curve")
 ax.set(xlabel="x", ylabel="y", ylim=(-2.2, 2.4), xlim=(0, 12))
@@ -86,5 +105,8 @@ def error(model):
     return np.sqrt(np.mean((model.predict(grid) - curve(grid)) ** 2))
 
 
-print(f"distance to the curve: merged {error(merged):.3f}, the parts {min(map(error, alone)):.2f} or more")
+least = min(map(error, alone))
+print(
+    f"distance to the curve: merged {error(merged):.3f}, the parts {least:.2f} or more"
+)
 assert error(merged) < 0.05 < 0.3 < min(map(error, alone))

@@ -2,12 +2,13 @@
 Rows as dicts: river
 ====================
 
-`river <https://riverml.xyz>`_ learns from dicts, one at a time, and does not mind a sensor that begins to report late.
-Neither does :class:`kernsift.river.OnlineLSSVMRegressor`: a feature that comes for the first time enters exactly as if
-it had been 0 until then.
+`river <https://riverml.xyz>`_ learns from dicts, one at a time, and does not mind a
+sensor that begins to report late. Neither does
+:class:`kernsift.river.OnlineLSSVMRegressor`: a feature that comes for the first time
+enters exactly as if it had been 0 until then.
 
-Needs ``pip install 'kernsift[river]'``; without it the same numbers come from the estimator itself, and the example
-says so.
+Needs ``pip install 'kernsift[river]'``; without it the same numbers come from the
+estimator itself, and the example says so.
 """
 
 import matplotlib.pyplot as plt
@@ -19,7 +20,7 @@ try:
     from river import linear_model, preprocessing
 except ImportError:
     preprocessing = None
-    print("river is not installed: rows go to the estimator, and there is no linear model beside it")
+    print("river is not installed: the estimator is used, with no linear model beside")
 
 ROWS, LATE, NOISE = 3000, 1500, 0.1
 rng = np.random.default_rng(7)
@@ -54,12 +55,15 @@ else:
     model = kernsift.river.OnlineLSSVMRegressor(**settings)
     errors = {
         "kernsift.river": race(model),
-        "river's linear regression": race(preprocessing.StandardScaler() | linear_model.LinearRegression()),
+        "river's linear regression": race(
+            preprocessing.StandardScaler() | linear_model.LinearRegression()
+        ),
     }
 ours = next(iter(errors.values()))
 
 # %%
-# Without the valve the product is noise to any model; with it the error falls to the noise of the readings.
+# Without the valve the product is noise to any model; with it the error falls to the
+# noise of the readings.
 
 WINDOW = 150
 _, ax = plt.subplots(figsize=(7.5, 4), layout="constrained")
@@ -67,11 +71,22 @@ for (name, error), style in zip(errors.items(), ("C0-", "C1--"), strict=False):
     running = np.sqrt(np.convolve(error**2, np.full(WINDOW, 1 / WINDOW), mode="valid"))
     ax.plot(np.arange(WINDOW, ROWS + 1), running, style, label=name)
 blind = np.sqrt(NOISE**2 + 1 / 9)  # flow times valve has variance 1/9
-ax.axhline(blind, color="0.5", linewidth=0.8, linestyle="-.", label="the best without the valve")
+ax.axhline(
+    blind,
+    color="0.5",
+    linewidth=0.8,
+    linestyle="-.",
+    label="the best without the valve",
+)
 ax.axhline(NOISE, color="0.5", linewidth=0.8, linestyle=":", label="the noise")
 ax.axvline(LATE, color="0.5", linewidth=0.8)
 ax.text(LATE + 40, 0.62, "the valve begins to report", color="0.3")
-ax.set(xlabel="row", ylabel=f"RMSE of the last {WINDOW} rows", ylim=(0, 0.85), xlim=(0, ROWS))
+ax.set(
+    xlabel="row",
+    ylabel=f"RMSE of the last {WINDOW} rows",
+    ylim=(0, 0.85),
+    xlim=(0, ROWS),
+)
 ax.legend(loc="upper right", ncols=2, fontsize="small")
 plt.show()
 
@@ -81,6 +96,7 @@ def rmse(error, first, last):
 
 
 before, after = rmse(ours, LATE - 500, LATE), rmse(ours, ROWS - 500, ROWS)
-print(f"RMSE before {before:.3f} (the best possible {blind:.3f}), at the end {after:.3f} (the noise {NOISE})")
+print(f"RMSE before {before:.3f} (the best possible {blind:.3f}),", end=" ")
+print(f"at the end {after:.3f} (the noise {NOISE})")
 assert before < 1.15 * blind
 assert after < 1.4 * NOISE
