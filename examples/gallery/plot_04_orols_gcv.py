@@ -86,3 +86,4 @@ error, gcv = model.error_path_, model.gcv_path_
 assert error[-1] < error[model.n_basis_]
 assert gcv[-1] > gcv[model.n_basis_] == gcv.min()
 assert np.hypot(chosen, NOISE) < 1.02 * np.hypot(best, NOISE)
+assert np.hypot(distance[-1], NOISE) < 1.05 * np.hypot(best, NOISE)

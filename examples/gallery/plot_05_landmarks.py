@@ -89,6 +89,6 @@ assert (mean_chosen < mean_random / 2)[sizes >= 20].all()
 assert as_good is None or as_good >= 40
 
 # %%
-# The gain is large because the rows here are crowded.  Where they fill their space
-# evenly, or the final model looks at y (``basis="pruned"`` of
-# :class:`kernsift.SubsetLSSVMRegressor`), random rows to begin with do nearly as well.
+# The gain is large because the rows here are crowded; where they fill their space
+# evenly there is little to gain.  And what spans the rows best need not predict y best:
+# ``basis="pruned"`` of :class:`kernsift.SubsetLSSVMRegressor` looks at y too.

@@ -2,10 +2,10 @@
 How sure is it?
 ===============
 
-Every regressor answers ``predict(X, return_std=True)`` with the standard deviation of a
-new observation.  Two parts make it up: noise, which no model can predict, and
-ignorance, which grows away from the data.  Whether such a spread is honest can be
-counted.
+Regressors with a ridge answer ``predict(X, return_std=True)`` with the standard
+deviation of a new observation too.  Two parts make it up: noise, which no model can
+predict, and ignorance, which grows away from the data.  Whether such a spread is honest
+can be counted.
 """
 
 import matplotlib.pyplot as plt

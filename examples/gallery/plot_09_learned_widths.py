@@ -67,6 +67,7 @@ for j in order[:5]:
 assert order[0] == 0
 assert set(order[:4].tolist()) == {0, 1, 2, 3}
 assert order[3] == 1
+assert set(found["switched_off"].tolist()) == set(range(4, len(NAMES)))
 
 _, (left, right) = plt.subplots(1, 2, figsize=(8, 4), layout="constrained")
 WidthsDisplay(

@@ -62,7 +62,7 @@ else:
 ours = next(iter(errors.values()))
 
 # %%
-# Without the valve the product is noise to any model; with it the error falls to the
+# Without the valve the product is noise to any model; with it the error comes near the
 # noise of the readings.
 
 WINDOW = 150
