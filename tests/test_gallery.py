@@ -15,10 +15,13 @@ FOLDER = Path(__file__).resolve().parents[1] / "examples" / "gallery"
 EXAMPLES = sorted(FOLDER.glob("*.py"))
 NAMES = [path.stem for path in EXAMPLES]
 
+pytestmark = pytest.mark.skipif(not EXAMPLES, reason="the gallery is not beside these tests")
 
-def test_there_are_examples():
-    assert len(EXAMPLES) > 15
+
+def test_names():
+    """A number first, by which the pages are sorted, each of them once."""
     assert all(re.fullmatch(r"plot_\d\d_\w+", name) for name in NAMES)
+    assert len({name[:7] for name in NAMES}) == len(NAMES) > 15
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=NAMES)
