@@ -3,9 +3,8 @@ A first model
 =============
 
 Two thousand noisy readings of a curve, and a model of a few kernels that has learnt it.
-:class:`kernsift.OnlineLSSVMRegressor` is a scikit-learn regressor: ``fit``,
-``predict``, ``score``.  It reads the rows once, in their order, and keeps the few that
-say something new.
+:class:`kernsift.OnlineLSSVMRegressor` is a scikit-learn regressor: ``fit``, ``predict``,
+``score``.  It reads the rows once, in their order, and keeps the few that say something new.
 """
 
 import matplotlib.pyplot as plt
@@ -25,22 +24,19 @@ def curve(X):
 y = curve(X) + NOISE * rng.standard_normal(len(X))
 
 # %%
-# ``gamma`` is the width of the kernels, exp(-gamma (x-x')²), and ``max_basis`` the most
-# that are kept.  Fewer may do: a row that the others already describe is learnt, but
-# gets no kernel of its own.
+# ``gamma`` is the width of the kernels, exp(-gamma (x-x')²), and ``max_basis`` the most that are
+# kept.  Fewer may do: a row that the others already describe is learnt, but gets no kernel of its
+# own.
 
 model = OnlineLSSVMRegressor(gamma=2.0, max_basis=100).fit(X, y)
 X_new = rng.uniform(-4, 4, (2000, 1))
 y_new = curve(X_new) + NOISE * rng.standard_normal(len(X_new))
 kept, r2 = model.n_basis_, model.score(X_new, y_new)
-print(
-    f"{model.n_samples_seen_} rows read, {kept} kernels kept, R² {r2:.3f} on new rows"
-)
+print(f"{model.n_samples_seen_} rows read, {kept} kernels kept, R² {r2:.3f} on new rows")
 
 # %%
-# The readings scatter by 0.15; the model is much closer to the curve behind them.  So
-# is kernel ridge regression, which keeps a kernel on every row: it gains next to
-# nothing by it.
+# The readings scatter by 0.15; the model is much closer to the curve behind them.  So is kernel
+# ridge regression, which keeps a kernel on every row: it gains next to nothing by it.
 
 grid = np.linspace(-4, 4, 400)[:, None]
 mean, std = model.predict(grid, return_std=True)
@@ -58,8 +54,8 @@ assert distance(mean) < distance(dense) + NOISE / 20
 assert model.n_basis_ < len(X) / 50
 
 # %%
-# ``return_std=True`` gives the standard deviation of a new reading.  Two of them to
-# each side should hold some 95 % of the readings.
+# ``return_std=True`` gives the standard deviation of a new reading.  Two of them to each side
+# should hold some 95 % of the readings.
 
 said, spread = model.predict(X_new, return_std=True)
 inside = np.abs(said - y_new) < 2 * spread
@@ -67,9 +63,7 @@ print(f"{inside.mean():.1%} of the new readings lie within two standard deviatio
 assert abs(inside.mean() - 0.954) < 0.02
 
 _, ax = plt.subplots(figsize=(7, 4), layout="constrained")
-ax.plot(
-    X[::4, 0], y[::4], ".", color="0.7", markersize=4, label="readings (every fourth)"
-)
+ax.plot(X[::4, 0], y[::4], ".", color="0.7", markersize=4, label="readings (every fourth)")
 ax.fill_between(
     grid[:, 0],
     mean - 2 * std,

@@ -2,10 +2,10 @@
 A stream that drifts
 ====================
 
-Half-way through a stream the same inputs come to mean something else.  A model that
-weighs all rows alike averages the old meaning with the new; ``forgetting`` lets a row
-count a little less with each one after it.  Beside them runs what scikit-learn alone
-offers for streams: random Fourier features and a linear model by gradient steps.
+Half-way through a stream the same inputs come to mean something else.  A model that weighs all rows
+alike averages the old meaning with the new; ``forgetting`` lets a row count a little less with each
+one after it.  Beside them runs what scikit-learn alone offers for streams: random Fourier features
+and a linear model by gradient steps.
 """
 
 import matplotlib.pyplot as plt
@@ -18,13 +18,11 @@ ROWS, CHANGE, NOISE, KERNELS = 6000, 3000, 0.1, 60
 rng = np.random.default_rng(7)
 X = rng.uniform(-2, 2, (ROWS, 2))
 phase = np.where(np.arange(ROWS) < CHANGE, 0.0, 2.0)
-y = np.sin(2 * X[:, 0] + phase) * np.cos(1.5 * X[:, 1]) + NOISE * rng.standard_normal(
-    ROWS
-)
+y = np.sin(2 * X[:, 0] + phase) * np.cos(1.5 * X[:, 1]) + NOISE * rng.standard_normal(ROWS)
 
 # %%
-# :meth:`kernsift.OnlineLSSVMRegressor.prequential` predicts each row and then learns
-# it: the error a user of the stream would have seen.
+# :meth:`kernsift.OnlineLSSVMRegressor.prequential` predicts each row and then learns it: the error
+# a user of the stream would have seen.
 
 remembers = OnlineLSSVMRegressor(gamma=0.5, max_basis=KERNELS)
 forgets = OnlineLSSVMRegressor(gamma=0.5, max_basis=KERNELS, forgetting=0.997)
@@ -34,16 +32,13 @@ errors = {
 }
 
 # %%
-# The rival gets as many random features as we have kernels, the same width, and the
-# step with which it comes out best on this very stream: more than anybody could know
-# beforehand.
+# The rival gets as many random features as we have kernels, the same width, and the step with which
+# it comes out best on this very stream: more than anybody could know beforehand.
 
 
 def random_features(step, block=10):
     Z = RBFSampler(gamma=0.5, n_components=KERNELS, random_state=0).fit_transform(X)
-    model = SGDRegressor(
-        alpha=1e-6, learning_rate="constant", eta0=step, random_state=0
-    )
+    model = SGDRegressor(alpha=1e-6, learning_rate="constant", eta0=step, random_state=0)
     model.partial_fit(Z[:block], y[:block])
     error = np.array(y)
     for first in range(block, ROWS, block):
@@ -54,15 +49,14 @@ def random_features(step, block=10):
 
 
 errors["RBFSampler + SGDRegressor"] = min(
-    (random_features(step) for step in (0.1, 0.3, 1.0)),
-    key=lambda error: np.mean(error**2),
+    (random_features(step) for step in (0.1, 0.3, 1.0)), key=lambda error: np.mean(error**2)
 )
 
 
 # %%
-# Before the change both of ours are near the noise.  After it the one that forgets is
-# back within fifteen hundred rows.  Forgetting is not free: with about 1/(1 - 0.997) =
-# 333 rows in mind instead of all, it is a little worse while nothing changes.
+# Before the change both of ours are near the noise.  After it the one that forgets is back within
+# fifteen hundred rows.  Forgetting is not free: with about 1/(1 - 0.997) = 333 rows in mind instead
+# of all, it is a little worse while nothing changes.
 
 print(f"the noise is {NOISE}")
 spans = {
@@ -94,12 +88,7 @@ for (name, error), style in zip(errors.items(), ("C0--", "C0-", "C1-"), strict=T
 ax.axhline(NOISE, color="0.5", linewidth=0.8, linestyle=":", label="the noise")
 ax.axvline(CHANGE, color="0.5", linewidth=0.8)
 ax.text(CHANGE + 60, 0.9, "the world changes", color="0.3")
-ax.set(
-    xlabel="row",
-    ylabel=f"RMSE of the last {WINDOW} rows",
-    xlim=(0, ROWS),
-    ylim=(0.08, 1.1),
-)
+ax.set(xlabel="row", ylabel=f"RMSE of the last {WINDOW} rows", xlim=(0, ROWS), ylim=(0.08, 1.1))
 ax.set_yticks([0.1, 0.2, 0.5, 1.0], ["0.1", "0.2", "0.5", "1"])
 ax.minorticks_off()
 ax.legend(loc="upper left", fontsize="small")

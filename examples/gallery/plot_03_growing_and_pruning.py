@@ -2,11 +2,10 @@
 Growing and pruning, seen
 =========================
 
-A row becomes a kernel when it is novel, far from what the kernels span, and useful,
-lowering the error.  When all places are taken, the kernel that is missed least makes
-room.  In two dimensions this can be watched: the function here is flat on the left and
-wavy on the right, the rows come from everywhere alike, and the kernels move to where
-there is something to describe.
+A row becomes a kernel when it is novel, far from what the kernels span, and useful, lowering the
+error.  When all places are taken, the kernel that is missed least makes room.  In two dimensions
+this can be watched: the function here is flat on the left and wavy on the right, the rows come from
+everywhere alike, and the kernels move to where there is something to describe.
 """
 
 import matplotlib.pyplot as plt
@@ -20,18 +19,15 @@ X = rng.uniform([-3, -1.5], [3, 1.5], (4000, 2))
 
 def surface(X):
     return np.where(
-        X[:, 0] > 0,
-        np.sin(4 * X[:, 0]) * np.cos(2 * X[:, 1]) * np.tanh(2 * X[:, 0]),
-        0.0,
+        X[:, 0] > 0, np.sin(4 * X[:, 0]) * np.cos(2 * X[:, 1]) * np.tanh(2 * X[:, 0]), 0.0
     )
 
 
 y = surface(X) + 0.1 * rng.standard_normal(len(X))
 
 # %%
-# ``basis_indices_`` holds the numbers of the rows that are kernels now.  Read after
-# every twenty rows it tells which came and which went, save those that came and went in
-# between.
+# ``basis_indices_`` holds the numbers of the rows that are kernels now.  Read after every twenty
+# rows it tells which came and which went, save those that came and went in between.
 
 model = OnlineLSSVMRegressor(gamma=2.0, max_basis=40)
 stops = (60, 400, 4000)
@@ -42,9 +38,7 @@ for upto in range(20, len(X) + 1, 20):
     seen |= set(model.basis_indices_.tolist())
     if upto in stops:
         kept = model.basis_indices_.copy()
-        snapshots.append(
-            (upto, kept, np.array(sorted(seen - set(kept.tolist())), dtype=int))
-        )
+        snapshots.append((upto, kept, np.array(sorted(seen - set(kept.tolist())), dtype=int)))
 
 grid = np.linspace(-3, 3, 120), np.linspace(-1.5, 1.5, 60)
 points = np.column_stack([g.ravel() for g in np.meshgrid(*grid)])
@@ -74,16 +68,14 @@ axes[-1].set_xlabel("feature 0")
 plt.show()
 
 # %%
-# At the beginning the kernels lie as the rows do.  At the end most are on the right,
-# and most of those evicted were on the left, admitted when little was known.
+# At the beginning the kernels lie as the rows do.  At the end most are on the right, and most of
+# those evicted were on the left, admitted when little was known.
 
 right = [float(np.mean(X[kept, 0] > 0)) for _, kept, _ in snapshots]
 gone_left = float(np.mean(X[snapshots[-1][2], 0] < 0))
 print(
     "kernels on the right: "
-    + ", ".join(
-        f"{r:.0%} after {u} rows" for r, (u, _, _) in zip(right, snapshots, strict=True)
-    )
+    + ", ".join(f"{r:.0%} after {u} rows" for r, (u, _, _) in zip(right, snapshots, strict=True))
 )
 print(f"of those evicted, {gone_left:.0%} were on the left")
 assert abs(right[0] - 0.5) < 0.15
@@ -91,23 +83,15 @@ assert right[-1] > 0.7
 assert gone_left > 0.5
 
 # %%
-# :class:`kernsift.display.AuditDisplay` counts admissions and evictions over time.
-# Every newcomer pays for the rows it has not seen, so it is good that they become
-# rarer.
+# :class:`kernsift.display.AuditDisplay` counts admissions and evictions over time.  Every newcomer
+# pays for the rows it has not seen, so it is good that they become rarer.
 
 _, ax = plt.subplots(figsize=(6.5, 3.5), layout="constrained")
 display = AuditDisplay.from_estimator(
-    OnlineLSSVMRegressor(gamma=2.0, max_basis=40),
-    X,
-    y,
-    ax=ax,
-    counts=("admitted", "evicted"),
+    OnlineLSSVMRegressor(gamma=2.0, max_basis=40), X, y, ax=ax, counts=("admitted", "evicted")
 )
 admitted = display.counts["admitted"]
-first, second = (
-    admitted[len(admitted) // 2],
-    admitted[-1] - admitted[len(admitted) // 2],
-)
+first, second = (admitted[len(admitted) // 2], admitted[-1] - admitted[len(admitted) // 2])
 print(f"{first} rows were admitted in the first half, {second} in the second")
 assert second < first
 plt.show()

@@ -2,11 +2,10 @@
 How many kernels? Ask GCV
 =========================
 
-:class:`kernsift.OROLSRegressor` adds kernels one at a time.  The error on the rows it
-has seen only falls, whatever is added; generalised cross-validation (GCV) also counts
-the freedom that was spent, has a minimum, and says where to stop. The ridge is
-estimated again after each kernel by the same score.  No rows have to be held out for
-either.
+:class:`kernsift.OROLSRegressor` adds kernels one at a time.  The error on the rows it has seen only
+falls, whatever is added; generalised cross-validation (GCV) also counts the freedom that was spent,
+has a minimum, and says where to stop.  The ridge is estimated again after each kernel by the same
+score.  No rows have to be held out for either.
 """
 
 import matplotlib.pyplot as plt
@@ -30,9 +29,9 @@ tried, kept = len(model.selection_path_), model.n_basis_
 print(f"{tried} kernels were tried and {kept} kept, alpha {model.alpha_:.2g}")
 
 # %%
-# ``gcv_path_``, ``alpha_path_`` and ``error_path_`` hold the three scores after 0, 1,
-# 2, ... kernels.  To see whether the minimum of GCV is where it should be, we look at
-# what no fit can: the distance to the curve behind the data, at every size.
+# ``gcv_path_``, ``alpha_path_`` and ``error_path_`` hold the three scores after 0, 1, 2, ...
+# kernels.  To see whether the minimum of GCV is where it should be, we look at what no fit can: the
+# distance to the curve behind the data, at every size.
 
 
 def truth(size):
@@ -50,9 +49,7 @@ print(f"{best:.4f} with the best number, {sizes[distance.argmin()]}")
 _, (left, right) = plt.subplots(1, 2, figsize=(8, 4), layout="constrained")
 left.plot(X[:, 0], y, ".", color="0.6", markersize=4, label="data")
 left.plot(X_new[:, 0], curve(X_new), "k--", linewidth=1, label="curve")
-left.plot(
-    X_new[:, 0], model.predict(X_new), color="C0", linewidth=2, label="prediction"
-)
+left.plot(X_new[:, 0], model.predict(X_new), color="C0", linewidth=2, label="prediction")
 at = model.basis_vectors_
 left.plot(
     at[:, 0],
@@ -79,8 +76,8 @@ right.legend(fontsize="small")
 plt.show()
 
 # %%
-# The training error goes on falling to the end; GCV does not, and with the ridge it set
-# the error on new rows hardly rises beyond the minimum either.
+# The training error goes on falling to the end; GCV does not, and with the ridge it set the error
+# on new rows hardly rises beyond the minimum either.
 
 error, gcv = model.error_path_, model.gcv_path_
 assert error[-1] < error[model.n_basis_]

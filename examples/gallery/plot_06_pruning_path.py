@@ -2,11 +2,11 @@
 A pruning path, with noise that changes
 =======================================
 
-:class:`kernsift.SparseLSSVMRegressor` begins with a kernel on every row and deletes one
-after another.  In "isls" the row of a deleted kernel goes on counting as data; in the
-older "sls" it is thrown away with its kernel.  The data imitate the well-known
-motorcycle helmet experiment: quiet at first, then a blow, then noise that grows and
-dies down. They are made here, the original not being ours to copy.
+:class:`kernsift.SparseLSSVMRegressor` begins with a kernel on every row and deletes one after
+another.  In "isls" the row of a deleted kernel goes on counting as data; in the older "sls" it is
+thrown away with its kernel.  The data imitate the well-known motorcycle helmet experiment: quiet at
+first, then a blow, then noise that grows and dies down.  They are made here, the original not being
+ours to copy.
 """
 
 import matplotlib.pyplot as plt
@@ -35,17 +35,15 @@ X, y = readings(133)
 X_new, y_new = readings(4000)
 
 # %%
-# The first fit chooses width and ridge by leave-one-out error in closed form; the
-# second walks the older path with the same two.
+# The first fit chooses width and ridge by leave-one-out error in closed form; the second walks the
+# older path with the same two.
 
 grid = {"gammas": np.logspace(-2, 1, 11), "alphas": np.logspace(-4, 1, 16)}
 isls = SparseLSSVMRegressor(
     kernel="matern52", gamma="loo", alpha="loo", **grid, max_basis=None, tol=0.01
 ).fit(X, y)
 chosen = {"gamma": float(isls.gamma_[0]), "alpha": isls.alpha_}
-sls = SparseLSSVMRegressor(
-    kernel="matern52", method="sls", **chosen, max_basis=None
-).fit(X, y)
+sls = SparseLSSVMRegressor(kernel="matern52", method="sls", **chosen, max_basis=None).fit(X, y)
 print("chosen: " + ", ".join(f"{name} {value:.3g}" for name, value in chosen.items()))
 print(f"tol=0.01 keeps {isls.n_basis_} of {len(X)} kernels")
 
@@ -59,21 +57,14 @@ for ax, size in zip(axes, (40, isls.n_basis_, 3), strict=True):
     ax.plot(10 * X[:, 0], y, ".", color="0.65", markersize=4)
     ax.plot(10 * t[:, 0], model.predict(t), color="C0", linewidth=2)
     at = model.basis_vectors_
-    ax.plot(
-        10 * at[:, 0],
-        model.predict(at),
-        "o",
-        color="C1",
-        markeredgecolor="k",
-        markersize=5,
-    )
+    ax.plot(10 * at[:, 0], model.predict(at), "o", color="C1", markeredgecolor="k", markersize=5)
     ax.set(title=f"{size} kernels", xlabel="milliseconds")
 axes[0].set_ylabel("acceleration (g)")
 plt.show()
 
 # %%
-# :class:`kernsift.display.PruningPathDisplay` draws an error against the size: here
-# that of new rows.  With "isls" it stays where it was until very few kernels are left.
+# :class:`kernsift.display.PruningPathDisplay` draws an error against the size: here that of new
+# rows.  With "isls" it stays where it was until very few kernels are left.
 
 _, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 paths = {
@@ -111,9 +102,9 @@ assert error("isls", isls.n_basis_) < 1.03 * error("isls", len(X))
 assert error("sls", isls.n_basis_) > 1.2 * error("isls", isls.n_basis_)
 
 # %%
-# One thing the model was not told: that the noise changes.  Its spread is one for all
-# times, too wide before the blow and too narrow in the middle.  Where the noise is
-# known, hand its inverse square to ``fit`` as ``sample_weight``.
+# One thing the model was not told: that the noise changes.  Its spread is one for all times, too
+# wide before the blow and too narrow in the middle.  Where the noise is known, hand its inverse
+# square to ``fit`` as ``sample_weight``.
 
 mean, std = isls.predict(X_new, return_std=True)
 inside = np.abs(mean - y_new) < 2 * std

@@ -2,10 +2,9 @@
 How sure is it?
 ===============
 
-Regressors with a ridge answer ``predict(X, return_std=True)`` with the standard
-deviation of a new observation too.  Two parts make it up: noise, which no model can
-predict, and ignorance, which grows away from the data.  Whether such a spread is honest
-can be counted.
+Regressors with a ridge answer ``predict(X, return_std=True)`` with the standard deviation of a new
+observation too.  Two parts make it up: noise, which no model can predict, and ignorance, which
+grows away from the data.  Whether such a spread is honest can be counted.
 """
 
 import matplotlib.pyplot as plt
@@ -26,8 +25,8 @@ rng.shuffle(X)
 y = curve(X) + NOISE * rng.standard_normal(len(X))
 
 # %%
-# No row lies between -0.5 and 1.5.  The prediction crosses the gap as it likes, and the
-# band says so.
+# No row lies between -0.5 and 1.5.  The prediction crosses the gap as it likes, and the band says
+# so.
 
 model = OnlineLSSVMRegressor(gamma=2.0, alpha=0.05).fit(X, y)
 grid = np.linspace(-4.5, 4.5, 400)[:, None]
@@ -59,10 +58,9 @@ assert std[gap].min() > 2 * std[known].mean()
 assert (np.abs(mean - curve(grid)) < 2 * std)[gap].all()
 
 # %%
-# Calibration: of the intervals said to hold 80 % of new observations, how many do?  On
-# a stream every row can be asked before it is learned.  Here three features, three
-# thousand rows, and each interval given by
-# :meth:`kernsift.OnlineLSSVMRegressor.prequential` before its row was seen.
+# Calibration: of the intervals said to hold 80 % of new observations, how many do?  On a stream
+# every row can be asked before it is learned.  Here three features, three thousand rows, and each
+# interval given by :meth:`kernsift.OnlineLSSVMRegressor.prequential` before its row was seen.
 
 X = rng.uniform(-1, 1, (3000, 3))
 y = np.sin(3 * X[:, 0]) + X[:, 1] * X[:, 2] + NOISE * rng.standard_normal(len(X))
@@ -82,8 +80,8 @@ for level in (0.8, 0.95):
 assert np.abs(ours - said).max() < 0.04
 
 # %%
-# The first hundred rows are the test of ignorance: a spread that knew of noise only
-# would promise too much there.
+# The first hundred rows are the test of ignorance: a spread that knew of noise only would promise
+# too much there.
 
 early = slice(20, 120)
 honest, naive = held(early, stream.std), held(early, np.full(len(X), NOISE))

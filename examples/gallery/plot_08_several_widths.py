@@ -2,9 +2,9 @@
 Several kernels at once
 =======================
 
-A signal may need wide kernels in one place and narrow ones in another.  With
-``gammas=[...]`` :class:`kernsift.OROLSRegressor` chooses each kernel's centre and width
-together, out of all rows and all widths.
+A signal may need wide kernels in one place and narrow ones in another.  With ``gammas=[...]``
+:class:`kernsift.OROLSRegressor` chooses each kernel's centre and width together, out of all rows
+and all widths.
 """
 
 import matplotlib.pyplot as plt
@@ -28,9 +28,7 @@ X, grid = x[:, None], np.linspace(0, 10, 1000)
 # %%
 # One width after the other, then all four in one dictionary.
 
-models = {
-    f"gamma={g:g}": OROLSRegressor(gamma=g, max_basis=100).fit(X, y) for g in GAMMAS
-}
+models = {f"gamma={g:g}": OROLSRegressor(gamma=g, max_basis=100).fit(X, y) for g in GAMMAS}
 models["all four"] = OROLSRegressor(gammas=GAMMAS, max_basis=100).fit(X, y)
 
 
@@ -64,12 +62,7 @@ above.set(ylabel="y", ylim=(-2.1, 1.7))
 above.legend(loc="upper right", ncols=2, fontsize="small")
 widths = np.asarray(several.basis_gammas_).reshape(several.n_basis_, -1)[:, 0]
 below.semilogy(
-    several.basis_vectors_[:, 0],
-    widths,
-    "o",
-    color="C1",
-    markeredgecolor="k",
-    markersize=6,
+    several.basis_vectors_[:, 0], widths, "o", color="C1", markeredgecolor="k", markersize=6
 )
 below.set(xlabel="x", ylabel="gamma", ylim=(0.04, 250))
 below.set_yticks(GAMMAS, [f"{g:g}" for g in GAMMAS])
@@ -82,7 +75,5 @@ plt.show()
 
 narrow = several.basis_vectors_[widths == 100, 0]
 inside = np.mean(np.abs(narrow - 6) < 1.5)
-print(
-    f"of the {len(narrow)} narrowest {inside:.0%} lie within 1.5 of the burst's middle"
-)
+print(f"of the {len(narrow)} narrowest {inside:.0%} lie within 1.5 of the burst's middle")
 assert inside > 0.8

@@ -2,10 +2,9 @@
 Twenty-six classes on one basis
 ===============================
 
-Letters from A to Z, drawn with matplotlib's own fonts and then turned, slanted, shifted
-and smeared.  A classifier that trains one machine a class would fit 26 of them; here
-all classes share the kernels and the factorised matrix, and a further class costs one
-more column of coefficients.
+Letters from A to Z, drawn with matplotlib's own fonts and then turned, slanted, shifted and
+smeared.  A classifier that trains one machine a class would fit 26 of them; here all classes share
+the kernels and the factorised matrix, and a further class costs one more column of coefficients.
 """
 
 import string
@@ -33,14 +32,7 @@ def printed(letter, family, weight):
     figure = Figure(figsize=(0.64, 0.64), dpi=100)
     canvas = FigureCanvasAgg(figure)
     figure.text(
-        0.5,
-        0.5,
-        letter,
-        family=family,
-        weight=weight,
-        size=33,
-        ha="center",
-        va="center_baseline",
+        0.5, 0.5, letter, family=family, weight=weight, size=33, ha="center", va="center_baseline"
     )
     canvas.draw()
     return 1 - np.asarray(canvas.buffer_rgba())[..., 0] / 255
@@ -49,9 +41,7 @@ def printed(letter, family, weight):
 def scrawled(picture, n):
     """``n`` versions of it: random maps near the identity, a shift, noise."""
     across = np.linspace(-1, 1, SIDE)
-    pixels = np.stack(np.meshgrid(across, across, indexing="ij"), axis=-1).reshape(
-        -1, 2
-    )
+    pixels = np.stack(np.meshgrid(across, across, indexing="ij"), axis=-1).reshape(-1, 2)
     maps = np.eye(2) * 0.95 + 0.1 * rng.standard_normal((n, 2, 2))
     places = pixels @ maps + 0.04 * rng.standard_normal((n, 1, 2))
     ink = map_coordinates(picture, np.moveaxis(31.5 + 30 * places, -1, 0), order=1)
@@ -79,8 +69,8 @@ print(f"{wrong.mean():.1%} of {len(X_new)} new ones misread")
 assert wrong.mean() < 0.08
 
 # %%
-# What does the number of classes cost?  The same rows and kernels with 2 classes (the
-# first half of the alphabet or the second) and with 26, in CPU time.
+# What does the number of classes cost?  The same rows and kernels with 2 classes (the first half of
+# the alphabet or the second) and with 26, in CPU time.
 
 
 def seconds(labels, repeats=3):
@@ -99,34 +89,28 @@ print(f"{many / two:.1f} times as long for 13 times the classes")
 assert many < 5 * two
 
 # %%
-# Above, letters read rightly; below, the misread ones it was surest of, with what they
-# are and what it took them for.
+# Above, letters read rightly; below, the misread ones it was surest of, with what they are and what
+# it took them for.
 
 right_ones = np.flatnonzero(~wrong)[:12]
 worst = np.flatnonzero(wrong)[np.argsort(-sure[wrong])][:12]
 figure, axes = plt.subplots(2, 12, figsize=(8, 2.2), layout="constrained")
 for ax, i in zip(axes.ravel(), [*right_ones, *worst], strict=True):
     ax.imshow(X_new[i].reshape(SIDE, SIDE), cmap="gray_r", vmin=0, vmax=1)
-    ax.set_title(
-        f"{y_new[i]}" if not wrong[i] else f"{y_new[i]} → {said[i]}", fontsize=9
-    )
+    ax.set_title(f"{y_new[i]}" if not wrong[i] else f"{y_new[i]} → {said[i]}", fontsize=9)
     ax.set_xticks([])
     ax.set_yticks([])
 plt.show()
 
 # %%
-# Which letters are taken for which?  The kernels are rows, so it can also be counted
-# how many each letter needed.
+# Which letters are taken for which?  The kernels are rows, so it can also be counted how many each
+# letter needed.
 
 confused = np.zeros((26, 26))
 np.add.at(
-    confused,
-    (np.searchsorted(LETTERS, y_new[wrong]), np.searchsorted(LETTERS, said[wrong])),
-    1,
+    confused, (np.searchsorted(LETTERS, y_new[wrong]), np.searchsorted(LETTERS, said[wrong])), 1
 )
-_, (left, right) = plt.subplots(
-    1, 2, figsize=(8, 4), width_ratios=[1.2, 1], layout="constrained"
-)
+_, (left, right) = plt.subplots(1, 2, figsize=(8, 4), width_ratios=[1.2, 1], layout="constrained")
 image = left.imshow(confused, cmap="Blues")
 left.set(xlabel="read as", ylabel="letter", title="mistakes")
 left.set_xticks(range(26), LETTERS, fontsize=7)

@@ -2,10 +2,9 @@
 The value of a policy
 =====================
 
-A car too weak for the hill rocks back and forth in its valley until it is fast enough.
-How many steps will it take from here?  :class:`kernsift.KernelLSTD` learns that from
-single transitions (state, reward, next state), with no model of the car, and puts its
-kernels where the car goes.
+A car too weak for the hill rocks back and forth in its valley until it is fast enough.  How many
+steps will it take from here?  :class:`kernsift.KernelLSTD` learns that from single transitions
+(state, reward, next state), with no model of the car, and puts its kernels where the car goes.
 """
 
 import matplotlib.pyplot as plt
@@ -19,9 +18,7 @@ rng = np.random.default_rng(7)
 def step(S):
     """Push the way the car is moving; gravity does the rest."""
     x, v = S.T
-    v = np.clip(
-        v + 0.001 * np.where(v >= 0, 1, -1) - 0.0025 * np.cos(3 * x), -0.07, 0.07
-    )
+    v = np.clip(v + 0.001 * np.where(v >= 0, 1, -1) - 0.0025 * np.cos(3 * x), -0.07, 0.07)
     x = x + v
     v = np.where(x < -1.2, 0.0, v)  # a wall on the left
     return np.column_stack([np.clip(x, -1.2, None), v])
@@ -38,8 +35,7 @@ def steps_to_goal(S):
 
 
 # %%
-# Three hundred cars set out from random places.  Each step costs 1; the goal ends the
-# drive.
+# Three hundred cars set out from random places.  Each step costs 1; the goal ends the drive.
 
 states, after = [], []
 cars = rng.uniform([-1.2, -0.07], [GOAL, 0.07], (300, 2))
@@ -53,18 +49,17 @@ terminal = S_next[:, 0] >= GOAL
 print(f"{len(S)} transitions")
 
 # %%
-# Position and velocity have very different scales, so each gets its own width.  The
-# order of the transitions plays no part: with ``trace_decay=0``, the default, each
-# speaks for itself.
+# Position and velocity have very different scales, so each gets its own width.  The order of the
+# transitions plays no part: with ``trace_decay=0``, the default, each speaks for itself.
 
 model = KernelLSTD(gamma=[50.0, 4000.0], alpha=1e-2, discount=DISCOUNT, max_basis=400)
 model.partial_fit(S, np.full(len(S), -1.0), S_next, terminal=terminal)
 print(f"{model.n_basis_} kernels")
 
 # %%
-# The truth is known here: n steps at a cost of 1, discounted, are worth -(1 - gⁿ)/(1 -
-# g).  It has a cliff, where the car just fails to make the hill and has to swing once
-# more; smooth kernels round it off, and most of the error is there.
+# The truth is known here: n steps at a cost of 1, discounted, are worth -(1 - gⁿ)/(1 - g).  It has
+# a cliff, where the car just fails to make the hill and has to swing once more; smooth kernels
+# round it off, and most of the error is there.
 
 x, v = np.linspace(-1.2, GOAL - 0.005, 90), np.linspace(-0.07, 0.07, 80)
 grid = np.column_stack([g.ravel() for g in np.meshgrid(x, v)])
@@ -110,12 +105,7 @@ while drive[-1][0, 0] < GOAL:
     drive.append(step(drive[-1]))
 axes[0].plot(*np.concatenate(drive).T, color="w", linewidth=1.5)
 axes[0].plot(
-    -0.5,
-    0,
-    "o",
-    color="C1",
-    markeredgecolor="w",
-    label=f"a drive of {len(drive) - 1} steps",
+    -0.5, 0, "o", color="C1", markeredgecolor="w", label=f"a drive of {len(drive) - 1} steps"
 )
 axes[0].legend(loc="upper right", fontsize="small")
 plt.colorbar(filled, ax=axes, label="value: discounted steps, negative")

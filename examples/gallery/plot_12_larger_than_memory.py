@@ -2,13 +2,13 @@
 A table larger than memory
 ==========================
 
-:meth:`kernsift.SubsetLSSVMRegressor.fit_batches` reads a Parquet file (or whatever
-yields batches) once, and keeps sums whose size depends on the number of kernels, not of
-rows.  To see it without filling this machine, tables of growing length are written and
-the memory is measured while they are read.
+:meth:`kernsift.SubsetLSSVMRegressor.fit_batches` reads a Parquet file (or whatever yields batches)
+once, and keeps sums whose size depends on the number of kernels, not of rows.  To see it without
+filling this machine, tables of growing length are written and the memory is measured while they are
+read.
 
-Needs ``pip install 'kernsift[arrow]'`` for Parquet; without it the example reads numpy
-files and says so.
+Needs ``pip install 'kernsift[arrow]'`` for Parquet; without it the example reads numpy files and
+says so.
 """
 
 import tempfile
@@ -41,14 +41,13 @@ def rows(n, rng=rng):
 
 
 # %%
-# A writer that never holds more than one row group, and a reader of batches for those
-# without pyarrow.
+# A writer that never holds more than one row group, and a reader of batches for those without
+# pyarrow.
 
 
 def write(path, n):
-    rng = np.random.default_rng(
-        0
-    )  # every table begins with the same rows, and so has the same kernels
+    # every table begins with the same rows, and so its model has the same kernels
+    rng = np.random.default_rng(0)
     if pyarrow is None:
         table = np.lib.format.open_memmap(
             path, mode="w+", dtype=np.float64, shape=(n, FEATURES + 1)
@@ -72,8 +71,8 @@ def batches_of(path):
 
 
 # %%
-# ``model.fit_batches("rows.parquet", target="y")`` is all there is to it; the rest is
-# the measurement.  Python's memory and Arrow's are counted apart.
+# ``model.fit_batches("rows.parquet", target="y")`` is all there is to it; the rest is the
+# measurement.  Python's memory and Arrow's are counted apart.
 
 
 def learn(path):

@@ -2,14 +2,13 @@
 Partitions that merge
 =====================
 
-The rows of a subset model enter through sums, and sums add.  So every partition of a
-table can be summed where it lies, on threads, processes or other machines, and the
-merged sums give the model of all rows: not an average of models, the same model.
-:func:`kernsift.dask.fit` does it for Dask collections; here also by hand, to see the
-parts.
+The rows of a subset model enter through sums, and sums add.  So every partition of a table can be
+summed where it lies, on threads, processes or other machines, and the merged sums give the model of
+all rows: not an average of models, the same model.  :func:`kernsift.dask.fit` does it for Dask
+collections; here also by hand, to see the parts.
 
-Needs ``pip install 'kernsift[dask]'``; without it the parts are merged by hand only,
-and the example says so.
+Needs ``pip install 'kernsift[dask]'``; without it the parts are merged by hand only, and the
+example says so.
 """
 
 import pickle
@@ -38,9 +37,9 @@ def curve(X):
 y = curve(X) + NOISE * rng.standard_normal(len(X))
 
 # %%
-# The rows are sorted: each partition knows a quarter of the axis and nothing else.
-# Averaging four models would be no use.  First choose width and kernels on a sample;
-# then sum each part on them, in any order; then merge.
+# The rows are sorted: each partition knows a quarter of the axis and nothing else.  Averaging four
+# models would be no use.  First choose width and kernels on a sample; then sum each part on them,
+# in any order; then merge.
 
 sample = rng.permutation(len(X))[:1000]
 shared = SubsetLSSVMRegressor(max_basis=40, gamma=0.5, random_state=0).select_basis(
@@ -79,14 +78,12 @@ if dask is not None:
     assert apart < 1e-8
 
 # %%
-# Each part's own model is good on its quarter and lost elsewhere; the merged one is
-# good everywhere.
+# Each part's own model is good on its quarter and lost elsewhere; the merged one is good
+# everywhere.
 
 _, ax = plt.subplots(figsize=(7.5, 4), layout="constrained")
 for i, (model, part) in enumerate(zip(alone, parts, strict=True)):
-    ax.plot(
-        X[part[::10], 0], y[part[::10]], ".", color=("0.75", "0.6")[i % 2], markersize=3
-    )
+    ax.plot(X[part[::10], 0], y[part[::10]], ".", color=("0.75", "0.6")[i % 2], markersize=3)
     ax.plot(
         grid[:, 0],
         model.predict(grid),
@@ -109,7 +106,5 @@ least = min(map(error, alone))
 mean = np.mean([model.predict(grid) for model in alone], axis=0)
 averaged = np.sqrt(np.mean((mean - curve(grid)) ** 2))
 print(f"the mean of the parts' models is {averaged:.2f} off")
-print(
-    f"distance to the curve: merged {error(merged):.3f}, the parts {least:.2f} or more"
-)
+print(f"distance to the curve: merged {error(merged):.3f}, the parts {least:.2f} or more")
 assert error(merged) < 0.05 < 0.3 < min(least, averaged)

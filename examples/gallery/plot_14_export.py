@@ -2,13 +2,12 @@
 On a microcontroller, and anywhere else
 =======================================
 
-:func:`kernsift.export.to_c` writes a fitted model as one C99 header that needs no
-library, :func:`kernsift.export.to_onnx` as a graph for any ONNX runtime.  Few kernels
-are a small file: the size is a matter of choice, and here is what it buys.
+:func:`kernsift.export.to_c` writes a fitted model as one C99 header that needs no library,
+:func:`kernsift.export.to_onnx` as a graph for any ONNX runtime.  Few kernels are a small file: the
+size is a matter of choice, and here is what it buys.
 
-The header is compiled where there is a C compiler, and the graph run where
-``kernsift[onnx]`` and ``onnxruntime`` are installed; the example says what it could not
-do.
+The header is compiled where there is a C compiler, and the graph run where ``kernsift[onnx]`` and
+``onnxruntime`` are installed; the example says what it could not do.
 """
 
 import ctypes
@@ -49,8 +48,8 @@ y = pump(X) + 0.05 * rng.standard_normal(len(X))
 X_new = rng.uniform(-1, 1, (2000, 3))
 
 # %%
-# One model is fitted, with its pruning path; ``resize`` goes along it.  The header says
-# itself how many bytes of constants it takes.
+# One model is fitted, with its pruning path; ``resize`` goes along it.  The header says itself how
+# many bytes of constants it takes.
 
 model = SubsetLSSVMRegressor(max_basis=200, gamma=1.0, random_state=0).fit(X, y)
 sizes, room, errors = [5, 10, 20, 40, 80, 160], [], []
@@ -78,15 +77,11 @@ def run_c(header):
         )
         library = Path(folder, "pump.so")
         flags = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
-        subprocess.run(
-            [compiler, *flags, "-o", library, Path(folder, "pump.c")], check=True
-        )
+        subprocess.run([compiler, *flags, "-o", library, Path(folder, "pump.c")], check=True)
         call = ctypes.CDLL(str(library)).pump
         call.restype, call.argtypes = ctypes.c_float, [ctypes.POINTER(ctypes.c_float)]
         rows = np.ascontiguousarray(X_new, np.float32)
-        return np.array(
-            [call(row.ctypes.data_as(ctypes.POINTER(ctypes.c_float))) for row in rows]
-        )
+        return np.array([call(row.ctypes.data_as(ctypes.POINTER(ctypes.c_float))) for row in rows])
 
 
 def run_onnx(model):
@@ -108,8 +103,8 @@ for name, answer in answers.items():
     assert off < 1e-4
 
 # %%
-# What float32 loses is far below what the model itself misses: the distances on the
-# right are less than a thousandth of the error on the left.
+# What float32 loses is far below what the model itself misses: the distances on the right are less
+# than a thousandth of the error on the left.
 
 _, (left, right) = plt.subplots(1, 2, figsize=(8, 4), layout="constrained")
 left.loglog(room, errors, "C0-o")
@@ -128,9 +123,7 @@ left.minorticks_off()
 bins = np.linspace(-9, -5, 33)
 for (name, answer), style in zip(answers.items(), ("C0", "C1"), strict=False):
     distance = np.maximum(np.abs(answer - expected), 1e-9)
-    right.hist(
-        np.log10(distance), bins, color=style, histtype="step", linewidth=2, label=name
-    )
+    right.hist(np.log10(distance), bins, color=style, histtype="step", linewidth=2, label=name)
 right.set(
     xlabel="log₁₀ of the distance to Python's answer",
     ylabel="rows",
@@ -140,6 +133,4 @@ if answers:
     right.legend(loc="upper left", fontsize="small")
     right.set_ylim(0, 1.25 * right.get_ylim()[1])
 plt.show()
-assert all(
-    np.abs(answer - expected).max() < errors[3] / 1000 for answer in answers.values()
-)
+assert all(np.abs(answer - expected).max() < errors[3] / 1000 for answer in answers.values())

@@ -2,9 +2,9 @@
 Width and ridge by leave-one-out
 ================================
 
-Leaving out a row of a least-squares model needs no second fit: the error has a closed
-form.  One eigen-decomposition a width answers for all ridges, so :func:`kernsift.tune`
-looks at whole surfaces in the time a grid search takes for a few points.
+Leaving out a row of a least-squares model needs no second fit: the error has a closed form.  One
+eigen-decomposition a width answers for all ridges, so :func:`kernsift.tune` looks at whole surfaces
+in the time a grid search takes for a few points.
 """
 
 import time
@@ -32,11 +32,7 @@ gammas, alphas = np.logspace(-2.5, 0.75, 14), np.logspace(-4, 3, 15)
 
 begin = time.process_time()
 found = tune(
-    SubsetLSSVMRegressor(max_basis=100, random_state=0),
-    X,
-    y,
-    gammas=gammas,
-    alphas=alphas,
+    SubsetLSSVMRegressor(max_basis=100, random_state=0), X, y, gammas=gammas, alphas=alphas
 )
 took = time.process_time() - begin
 loo = np.sqrt(-found.cv_results_["mean_test_score"]).reshape(len(gammas), len(alphas))
@@ -45,8 +41,8 @@ print(f"{loo.size} pairs in {took:.2f} s of CPU time:", end=" ")
 print(f"gamma {best['gamma']:.3g}, alpha {best['alpha']:.3g}")
 
 # %%
-# Whether the criterion points the right way can be seen here, where the truth is known:
-# the same surface for new rows, by fitting every pair.
+# Whether the criterion points the right way can be seen here, where the truth is known: the same
+# surface for new rows, by fitting every pair.
 
 
 def distance(gamma, alpha, basis):
@@ -57,9 +53,7 @@ def distance(gamma, alpha, basis):
 real = np.empty_like(loo)
 for i, gamma in enumerate(gammas):
     basis = (
-        SubsetLSSVMRegressor(max_basis=100, gamma=gamma, random_state=0)
-        .fit(X, y)
-        .basis_indices_
+        SubsetLSSVMRegressor(max_basis=100, gamma=gamma, random_state=0).fit(X, y).basis_indices_
     )
     real[i] = [distance(gamma, alpha, basis) for alpha in alphas]
 
@@ -74,9 +68,7 @@ levels = np.geomspace(0.98 * min(loo.min(), real.min()), 1.2, 14)
 for ax, values, title in zip(
     axes, (loo, real), ("leave-one-out error", "error on new rows"), strict=True
 ):
-    filled = ax.contourf(
-        gammas, alphas, np.minimum(values, 1.2).T, levels=levels, cmap="viridis_r"
-    )
+    filled = ax.contourf(gammas, alphas, np.minimum(values, 1.2).T, levels=levels, cmap="viridis_r")
     ax.plot(
         best["gamma"],
         best["alpha"],
@@ -106,16 +98,14 @@ plt.show()
 # The same search by five-fold cross-validation, on every third width and ridge.
 
 begin = time.process_time()
-pairs = {"gamma": gammas[::3], "alpha": alphas[::3]}
+some = {"gamma": gammas[::3], "alpha": alphas[::3]}
 search = GridSearchCV(
-    SubsetLSSVMRegressor(max_basis=100, random_state=0),
-    pairs,
-    scoring="neg_mean_squared_error",
+    SubsetLSSVMRegressor(max_basis=100, random_state=0), some, scoring="neg_mean_squared_error"
 )
 search.fit(X, y)
 slow = time.process_time() - begin
-each = (slow / len(search.cv_results_["params"])) / (took / loo.size)
 pairs = len(search.cv_results_["params"])
+each = (slow / pairs) / (took / loo.size)
 print(f"{pairs} pairs in {slow:.2f} s, {each:.0f} times as long for each")
 assert each > 4
 assert took < slow

@@ -2,10 +2,10 @@
 Columns of every kind in one pipeline
 =====================================
 
-Tables hold numbers on different scales, categories and holes.  Kernels measure
-distances and want all of it as numbers of about the same size: a scikit-learn pipeline
-makes them so, and the model at its end is one like any other.  Here is a table of
-houses, made up so that we know what depends on what.
+Tables hold numbers on different scales, categories and holes.  Kernels measure distances and want
+all of it as numbers of about the same size: a scikit-learn pipeline makes them so, and the model at
+its end is one like any other.  Here is a table of houses, made up so that we know what depends on
+what.
 """
 
 import matplotlib.pyplot as plt
@@ -32,34 +32,24 @@ def price(area, year, storey, lift, town):
     """In thousands: old and new are dear, high up is dear with a lift only."""
     charm = 60 * ((year - 1965) / 55) ** 2
     height = storey * np.where(lift, 5.0, -6.0)
-    place = np.select(
-        [town == "harbour", town == "hill", town == "mill"], [2.2, 1.8, 1.1], 1.3
-    )
+    place = np.select([town == "harbour", town == "hill", town == "mill"], [2.2, 1.8, 1.1], 1.3)
     return 40 + 1.1 * area * place + charm + height
 
 
 table = np.empty((n, 5), dtype=object)
-table[:, 0], table[:, 1], table[:, 2], table[:, 3], table[:, 4] = (
-    area,
-    year,
-    storey,
-    lift,
-    town,
-)
+for j, column in enumerate((area, year, storey, lift, town)):
+    table[:, j] = column
 y = price(area, year, storey, lift, town) + NOISE * rng.standard_normal(n)
 table[rng.random(n) < 0.05, 1] = np.nan  # nobody knows when these were built
 print(table[:3])
 
 # %%
-# Numbers: holes filled and marked, then scaled.  Categories: a column of 0 and 1 for
-# each, about as far apart as the scaled numbers are.
+# Numbers: holes filled and marked, then scaled.  Categories: a column of 0 and 1 for each, about as
+# far apart as the scaled numbers are.
 
 numbers = make_pipeline(SimpleImputer(add_indicator=True), StandardScaler())
 columns = ColumnTransformer(
-    [
-        ("numbers", numbers, [0, 1, 2]),
-        ("kinds", OneHotEncoder(sparse_output=False), [3, 4]),
-    ]
+    [("numbers", numbers, [0, 1, 2]), ("kinds", OneHotEncoder(sparse_output=False), [3, 4])]
 )
 X_train, X_test, y_train, y_test = train_test_split(table, y, random_state=0)
 
@@ -78,33 +68,23 @@ print(f"linear {rmse(linear):.1f}, kernels {rmse(model):.1f}; the noise is {NOIS
 assert rmse(model) < 0.6 * rmse(linear)
 
 # %%
-# The pipeline answers questions in the table's own terms: the price of one flat, storey
-# by storey.
+# The pipeline answers questions in the table's own terms: the price of one flat, storey by storey.
 
 floors = np.arange(9)
 _, (left, right) = plt.subplots(1, 2, figsize=(8, 4), layout="constrained")
 slopes, truths = {}, {}
 for has_lift, colour in ((True, "C0"), (False, "C1")):
     flats = np.empty((9, 5), dtype=object)
-    flats[:, 0], flats[:, 1], flats[:, 2], flats[:, 3], flats[:, 4] = (
-        100.0,
-        1990,
-        floors,
-        has_lift,
-        "hill",
-    )
+    for j, column in enumerate((100.0, 1990, floors, has_lift, "hill")):
+        flats[:, j] = column
     said = model.predict(flats)
     slopes[has_lift] = np.polyfit(floors, said, 1)[0]
-    left.plot(
-        floors, said, "o-", color=colour, label=f"{'with' if has_lift else 'no'} lift"
-    )
+    left.plot(floors, said, "o-", color=colour, label=f"{'with' if has_lift else 'no'} lift")
     truth = price(100.0, 1990, floors, has_lift, np.array("hill"))
     truths[has_lift] = np.polyfit(floors, truth, 1)[0]
     left.plot(floors, truth, "--", color=colour, linewidth=1)
 left.plot([], [], "k--", linewidth=1, label="truth")
-left.set(
-    xlabel="storey", ylabel="price, thousands", title="100 m² on the hill, of 1990"
-)
+left.set(xlabel="storey", ylabel="price, thousands", title="100 m² on the hill, of 1990")
 left.legend()
 for pipeline, style, label in ((linear, "C1.", "linear"), (model, "C0.", "kernels")):
     right.plot(

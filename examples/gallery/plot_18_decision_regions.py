@@ -2,26 +2,19 @@
 Four classifiers, three problems
 ================================
 
-The same rows, four families of this package and the support vector classifier beside
-them: what they decide, and where they put their kernels.
+The same rows, four families of this package and the support vector classifier beside them: what
+they decide, and where they put their kernels.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
-from kernsift import (
-    LSSVMClassifier,
-    OnlineLSSVMClassifier,
-    OROLSClassifier,
-    SparseLSSVMClassifier,
-)
+from kernsift import LSSVMClassifier, OnlineLSSVMClassifier, OROLSClassifier, SparseLSSVMClassifier
 from matplotlib.colors import ListedColormap
 from sklearn.datasets import make_blobs, make_circles, make_moons
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-COLOURS = ListedColormap(
-    ["#0072b2", "#e69f00", "#009e73", "#cc79a7"]
-)  # told apart by all eyes
+COLOURS = ListedColormap(["#0072b2", "#e69f00", "#009e73", "#cc79a7"])  # Okabe and Ito's
 WHITE = {"facecolor": "w", "edgecolor": "none", "alpha": 0.8, "pad": 1}
 problems = {
     "moons": make_moons(1200, noise=0.25, random_state=7),
@@ -37,12 +30,10 @@ models = {
 }
 
 # %%
-# Four hundred rows to learn, eight hundred to judge.  In the corner stand the error and
-# the number of kernels.
+# Four hundred rows to learn, eight hundred to judge.  In the corner stand the error and the number
+# of kernels.
 
-figure, axes = plt.subplots(
-    len(problems), len(models), figsize=(8, 5.4), layout="constrained"
-)
+figure, axes = plt.subplots(len(problems), len(models), figsize=(8, 5.4), layout="constrained")
 errors, kernels = np.empty(axes.shape), np.empty(axes.shape, int)
 for i, (problem, (X, y)) in enumerate(problems.items()):
     X = StandardScaler().fit_transform(X)
@@ -51,10 +42,7 @@ for i, (problem, (X, y)) in enumerate(problems.items()):
     for j, (name, model) in enumerate(models.items()):
         model.fit(X[:400], y[:400])
         centres = model.support_vectors_ if name == "SVC" else model.basis_vectors_
-        errors[i, j], kernels[i, j] = (
-            np.mean(model.predict(X[400:]) != y[400:]),
-            len(centres),
-        )
+        errors[i, j], kernels[i, j] = (np.mean(model.predict(X[400:]) != y[400:]), len(centres))
         ax = axes[i, j]
         levels = np.arange(y.max() + 2) - 0.5
         ax.contourf(
@@ -85,13 +73,11 @@ for i, (problem, (X, y)) in enumerate(problems.items()):
 plt.show()
 
 # %%
-# With a fraction of the kernels the sparse models err as rarely as the others, to
-# within what 800 rows can tell.
+# With a fraction of the kernels the sparse models err as rarely as the others, to within what 800
+# rows can tell.
 
 print(f"{'mean of the three':<16}{'error':>8}{'kernels':>9}")
-for name, error, size in zip(
-    models, errors.mean(axis=0), kernels.mean(axis=0), strict=True
-):
+for name, error, size in zip(models, errors.mean(axis=0), kernels.mean(axis=0), strict=True):
     print(f"{name:<16}{error:>8.1%}{size:>9.0f}")
 assert (kernels[:, 2:] <= 25).all()
 assert (kernels[:, :2] > 50).all()
