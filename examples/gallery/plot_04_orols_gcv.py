@@ -2,19 +2,20 @@
 How many kernels? Ask GCV
 =========================
 
-:class:`kernsift.OROLSRegressor` adds kernels one at a time.  The error on the rows it has seen only
-falls, whatever is added; generalised cross-validation (GCV) also counts the freedom that was spent,
-has a minimum, and says where to stop.  The ridge is estimated again after each kernel by the same
-score.  No rows have to be held out for either.
+:class:`kernsift.OROLSRegressor` adds kernels one at a time.  Without a ridge the error on the rows
+it has seen only falls, whatever is added; generalised cross-validation (GCV) also counts the
+freedom that was spent, has a minimum, and says where to stop.  With ``alpha="gcv"``, the default,
+the same score chooses the ridge anew after each kernel, and a kernel too many does little harm.  No
+rows have to be held out for either.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
 from kernsift import OROLSRegressor
 
-NOISE = 0.2
+NOISE, MOST = 0.2, 60
 rng = np.random.default_rng(7)
-X = rng.uniform(-10, 10, (250, 1))
+X = rng.uniform(-10, 10, (150, 1))
 
 
 def curve(X):
@@ -24,63 +25,62 @@ def curve(X):
 y = curve(X) + NOISE * rng.standard_normal(len(X))
 X_new = np.linspace(-10, 10, 500)[:, None]
 
-model = OROLSRegressor(gamma=0.3, patience=40).fit(X, y)
-tried, kept = len(model.selection_path_), model.n_basis_
-print(f"{tried} kernels were tried and {kept} kept, alpha {model.alpha_:.2g}")
+ridges = {"hardly any ridge": 1e-6, "ridge by GCV": "gcv"}
+chosen = {name: OROLSRegressor(gamma=3.0, alpha=alpha).fit(X, y) for name, alpha in ridges.items()}
+for name, model in chosen.items():
+    print(f"{name}: GCV stops at {model.n_basis_} kernels")
 
 # %%
-# ``gcv_path_``, ``alpha_path_`` and ``error_path_`` hold the three scores after 0, 1, 2, ...
-# kernels.  To see whether the minimum of GCV is where it should be, we look at what no fit can: the
-# distance to the curve behind the data, at every size.
+# To see whether it stops where it should, both are made to go on to sixty (``stop=None``).
+#  ``gcv_path_`` and ``error_path_`` hold the scores after 0, 1, 2, ... kernels.  The error on new
+# rows, which no fit can see, follows from the distance to the curve behind the data.
 
 
-def truth(size):
-    at_size = OROLSRegressor(gamma=0.3, max_basis=size, stop=None).fit(X, y)
-    return np.sqrt(np.mean((at_size.predict(X_new) - curve(X_new)) ** 2))
+def new_rows(size, alpha):
+    model = OROLSRegressor(gamma=3.0, alpha=alpha, max_basis=size, stop=None).fit(X, y)
+    return np.sqrt(np.mean((model.predict(X_new) - curve(X_new)) ** 2) + NOISE**2)
 
 
-sizes = np.arange(1, len(model.selection_path_) + 1)
-distance = np.array([truth(int(size)) for size in sizes])
-chosen, best = distance[model.n_basis_ - 1], distance.min()
-print("distance to the curve:")
-print(f"{chosen:.4f} with the {model.n_basis_} kernels that GCV chose")
-print(f"{best:.4f} with the best number, {sizes[distance.argmin()]}")
+paths = {
+    n: OROLSRegressor(gamma=3.0, alpha=a, max_basis=MOST, stop=None).fit(X, y)
+    for n, a in ridges.items()
+}
+errors = {n: np.array([new_rows(m, a) for m in range(1, MOST + 1)]) for n, a in ridges.items()}
 
-_, (left, right) = plt.subplots(1, 2, figsize=(8, 4), layout="constrained")
-left.plot(X[:, 0], y, ".", color="0.6", markersize=4, label="data")
-left.plot(X_new[:, 0], curve(X_new), "k--", linewidth=1, label="curve")
-left.plot(X_new[:, 0], model.predict(X_new), color="C0", linewidth=2, label="prediction")
+_, axes = plt.subplots(1, 3, figsize=(8, 3.6), width_ratios=[1.2, 1, 1], layout="constrained")
+model = chosen["ridge by GCV"]
+axes[0].plot(X[:, 0], y, ".", color="0.6", markersize=4, label="data")
+axes[0].plot(X_new[:, 0], curve(X_new), "k--", linewidth=1, label="curve")
+axes[0].plot(X_new[:, 0], model.predict(X_new), color="C0", linewidth=2, label="prediction")
 at = model.basis_vectors_
-left.plot(
-    at[:, 0],
-    model.predict(at),
-    "o",
-    color="C1",
-    markeredgecolor="k",
-    label=f"{model.n_basis_} kernels",
+axes[0].plot(
+    at[:, 0], model.predict(at), "o", color="C1", markeredgecolor="k", markersize=5, label="kernels"
 )
-left.set(xlabel="x", ylabel="y")
-left.legend(fontsize="small")
-
-for values, style, label in (
-    (np.sqrt(model.error_path_), "C1--", "training error"),
-    (np.sqrt(model.gcv_path_), "C0-", "√GCV"),
-):
-    right.semilogy(np.arange(len(values)), values, style, label=label)
-right.semilogy(sizes, np.hypot(distance, NOISE), "k:", label="error on new rows")
-right.axvline(model.n_basis_, color="0.5", linewidth=0.8, label="chosen")
-right.set(xlabel="kernels", ylabel="RMSE")
-right.set_yticks([0.2, 0.3, 0.5], ["0.2", "0.3", "0.5"])
-right.minorticks_off()
-right.legend(fontsize="small")
+axes[0].set(
+    xlabel="x", ylabel="y", title=f"ridge by GCV, {model.n_basis_} kernels", ylim=(-1.2, 3.6)
+)
+axes[0].legend(fontsize="small", ncols=2)
+for ax, (name, path) in zip(axes[1:], paths.items(), strict=True):
+    ax.plot(np.sqrt(path.error_path_), "C1--", label="training error")
+    ax.plot(np.sqrt(path.gcv_path_), "C0-", label="√GCV")
+    ax.plot(np.arange(1, MOST + 1), errors[name], "k:", label="error on new rows")
+    ax.axvline(chosen[name].n_basis_, color="0.5", linewidth=0.8, label="stop")
+    ax.set(xlabel="kernels", title=name, ylim=(0.1, 0.4))
+axes[1].set_ylabel("RMSE")
+axes[2].legend(fontsize="small")
 plt.show()
 
 # %%
-# The training error goes on falling to the end; GCV does not, and with the ridge it set the error
-# on new rows hardly rises beyond the minimum either.
+# The numbers behind the picture:
 
-error, gcv = model.error_path_, model.gcv_path_
-assert error[-1] < error[model.n_basis_]
-assert gcv[-1] > gcv[model.n_basis_] == gcv.min()
-assert np.hypot(chosen, NOISE) < 1.02 * np.hypot(best, NOISE)
-assert np.hypot(distance[-1], NOISE) < 1.05 * np.hypot(best, NOISE)
+for name in ridges:
+    stop, best = errors[name][chosen[name].n_basis_ - 1], errors[name].min()
+    print(f"{name:<17} error on new rows: {stop:.3f} at the stop, {best:.3f} at best,", end=" ")
+    print(f"{errors[name][-1]:.3f} with {MOST} kernels")
+    assert stop < 1.1 * best
+
+bare, ridged = paths.values()
+assert (np.diff(bare.error_path_) <= 1e-12).all()  # only falls
+assert bare.gcv_path_[-1] > 1.1 * bare.gcv_path_.min()
+assert errors["hardly any ridge"][-1] > 1.05 * errors["hardly any ridge"].min()
+assert errors["ridge by GCV"][-1] < 1.05 * errors["ridge by GCV"].min()
