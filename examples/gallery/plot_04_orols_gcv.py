@@ -67,6 +67,7 @@ for ax, (name, path) in zip(axes[1:], paths.items(), strict=True):
     ax.axvline(chosen[name].n_basis_, color="0.5", linewidth=0.8, label="stop")
     ax.set(xlabel="kernels", title=name, ylim=(0.1, 0.4))
 axes[1].set_ylabel("RMSE")
+axes[2].tick_params(labelleft=False)
 axes[2].legend(fontsize="small")
 plt.show()
 
