@@ -34,6 +34,8 @@ def test_form(path):
     assert not empty
     assert len(" ".join(rest)) > 80
     assert len(re.findall(r"^# %%$", text, re.M)) >= 2
+    indented = [line for line in rest if line.startswith(" ")] + re.findall(r"^#  .*", text, re.M)
+    assert not indented, "reST would take it for a definition"
     assert any(isinstance(node, ast.Assert) for node in ast.walk(tree))
     assert len(re.findall(r"plt\.subplots\(", text)) == len(re.findall(r"^plt\.show\(\)$", text, re.M)) > 0
 

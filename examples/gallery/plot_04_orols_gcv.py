@@ -32,7 +32,7 @@ for name, model in chosen.items():
 
 # %%
 # To see whether it stops where it should, both are made to go on to sixty (``stop=None``).
-#  ``gcv_path_`` and ``error_path_`` hold the scores after 0, 1, 2, ... kernels.  The error on new
+# ``gcv_path_`` and ``error_path_`` hold the scores after 0, 1, 2, ... kernels.  The error on new
 # rows, which no fit can see, follows from the distance to the curve behind the data.
 
 
