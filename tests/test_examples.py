@@ -26,8 +26,26 @@ def imported(name):
         return None
 
 
+# Packages that the examples of a module need, where the module itself does not.
+NEEDS = {"_path_display": "matplotlib.pyplot", "display": "matplotlib.pyplot", "_onnx": "onnx", "_skl2onnx": "skl2onnx"}
+
+
+@pytest.fixture
+def pictures():
+    """Pictures that nobody sees, and that are closed again."""
+    plt = pytest.importorskip("matplotlib.pyplot", reason="needs matplotlib")
+    plt.switch_backend("agg")
+    yield
+    plt.close("all")
+
+
 @pytest.mark.parametrize("name", MODULES)
-def test_examples(name):
+def test_examples(name, request):
+    for part, package in NEEDS.items():
+        if part in name.split("."):
+            pytest.importorskip(package, reason=f"the examples need {package}")
+            if part in ("display", "_path_display"):
+                request.getfixturevalue("pictures")
     module = imported(name)
     if module is None:
         pytest.skip(f"{name} belongs to an extra that is not installed")

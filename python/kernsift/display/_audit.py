@@ -89,6 +89,22 @@ class AuditDisplay:
         ax : matplotlib Axes, optional
         **kwargs : dict
             For ``ax.plot``.
+
+        Examples
+        --------
+        The rows that were no kernels, by the rule that kept them out; the estimator itself learns nothing:
+
+        >>> import numpy as np
+        >>> from kernsift import OnlineLSSVMRegressor
+        >>> from kernsift.display import AuditDisplay
+        >>> X = np.random.default_rng(7).uniform(-3, 3, (500, 1))
+        >>> model = OnlineLSSVMRegressor(gamma=1.0, max_basis=10)
+        >>> rules = ("rejected_novelty", "rejected_usefulness")
+        >>> display = AuditDisplay.from_estimator(model, X, np.sin(X[:, 0]), counts=rules, block=50)
+        >>> sorted(display.lines_)
+        ['kernels', 'rejected_novelty', 'rejected_usefulness']
+        >>> display.rows[-1].item()
+        500
         """
         stream = Watched(estimator, X, y, cls.__name__)
         rows = [estimator.n_samples_seen_ if stream.begun else 0]
@@ -120,6 +136,19 @@ class AuditDisplay:
             For the title.
         **kwargs : dict
             For ``ax.plot``.
+
+        Examples
+        --------
+        What was counted is drawn again, without the stream:
+
+        >>> import numpy as np
+        >>> from kernsift import OnlineLSSVMRegressor
+        >>> from kernsift.display import AuditDisplay
+        >>> X = np.random.default_rng(7).uniform(-3, 3, (500, 1))
+        >>> display = AuditDisplay.from_estimator(OnlineLSSVMRegressor(gamma=1.0, max_basis=10), X, np.sin(X[:, 0]))
+        >>> display = display.plot(counts=["admitted"], name="ten kernels", color="C2")
+        >>> display.ax_.get_title()
+        'ten kernels'
         """
         unknown = [c for c in counts if c not in self.counts]
         if unknown or not len(counts):

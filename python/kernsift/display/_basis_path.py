@@ -66,6 +66,20 @@ class BasisPathDisplay:
             One for each path; made if not given.
         **line : dict
             Passed to ``Axes.plot``.
+
+        Examples
+        --------
+        The score alone, where it has its minimum and the selection stopped:
+
+        >>> import numpy as np
+        >>> from kernsift import OROLSRegressor
+        >>> from kernsift.display import BasisPathDisplay
+        >>> rng = np.random.default_rng(7)
+        >>> X = rng.uniform(0, 6, (100, 1))
+        >>> model = OROLSRegressor(gamma=1.0).fit(X, np.sin(X[:, 0]) + 0.1 * rng.standard_normal(100))
+        >>> display = BasisPathDisplay.from_estimator(model, paths=["gcv"])
+        >>> bool(np.argmin(display.paths["gcv"][0]) == model.n_basis_)
+        True
         """
         if isinstance(estimator, FeatureVectorSelector):
             check_is_fitted(estimator)
@@ -93,6 +107,22 @@ class BasisPathDisplay:
         axes : sequence of matplotlib Axes, optional
         **line : dict
             Passed to ``Axes.plot``.
+
+        Examples
+        --------
+        The reconstruction error of a selector, on axes of one's own:
+
+        >>> import matplotlib.pyplot as plt
+        >>> import numpy as np
+        >>> from kernsift import FeatureVectorSelector
+        >>> from kernsift.display import BasisPathDisplay
+        >>> X = np.random.default_rng(7).standard_normal((200, 2))
+        >>> selector = FeatureVectorSelector(n_components=10, random_state=0).fit(X)
+        >>> display = BasisPathDisplay.from_estimator(selector)
+        >>> _, ax = plt.subplots()
+        >>> display = display.plot(axes=[ax], linestyle="--")
+        >>> ax.get_ylabel()
+        'reconstruction error'
         """
         plt = pyplot()
         if axes is None:

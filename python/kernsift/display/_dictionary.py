@@ -102,6 +102,19 @@ class DictionaryDisplay:
         ax : matplotlib Axes, optional
         **kwargs : dict
             For ``ax.contourf``.
+
+        Examples
+        --------
+        A surface, of which the first output of two is drawn, without the rows:
+
+        >>> import numpy as np
+        >>> from kernsift import OnlineLSSVMRegressor
+        >>> from kernsift.display import DictionaryDisplay
+        >>> X = np.random.default_rng(7).uniform(-1, 1, (300, 2))
+        >>> model = OnlineLSSVMRegressor(gamma=2.0, max_basis=15).fit(X, np.column_stack([X[:, 0] * X[:, 1], X[:, 0]]))
+        >>> display = DictionaryDisplay.from_estimator(model, output=0, grid_resolution=30)
+        >>> display.kind, display.response.shape
+        ('surface', (30, 30))
         """
         model = describe(estimator)
         if model.kind == "transformer" or not model.terms:
@@ -166,6 +179,22 @@ class DictionaryDisplay:
             A new figure by default.
         **kwargs : dict
             For ``ax.contourf``.
+
+        Examples
+        --------
+        Beside another picture, in other colours:
+
+        >>> import matplotlib.pyplot as plt
+        >>> from sklearn.datasets import make_moons
+        >>> from kernsift import SubsetLSSVMClassifier
+        >>> from kernsift.display import DictionaryDisplay
+        >>> X, y = make_moons(400, noise=0.2, random_state=7)
+        >>> model = SubsetLSSVMClassifier(max_basis=15, gamma=2.0, random_state=0).fit(X, y)
+        >>> display = DictionaryDisplay.from_estimator(model, X, y)
+        >>> _, (left, right) = plt.subplots(1, 2)
+        >>> display = display.plot(ax=right, cmap="PuOr")
+        >>> right.get_xlabel()
+        'feature 0'
         """
         ax = axes_or_new(ax)
         across, up = self.grid

@@ -96,6 +96,21 @@ class PrequentialDisplay:
         ax : matplotlib Axes, optional
         **kwargs : dict
             For ``ax.plot``.
+
+        Examples
+        --------
+        Two models on one stream, in one picture:
+
+        >>> import numpy as np
+        >>> from kernsift import OnlineLSSVMRegressor
+        >>> from kernsift.display import PrequentialDisplay
+        >>> t = np.arange(1000) / 20
+        >>> X, y = np.column_stack([np.sin(t), np.cos(t)]), np.sin(2 * t) + t / 20
+        >>> alike = PrequentialDisplay.from_estimator(OnlineLSSVMRegressor(gamma=1.0), X, y, name="all rows alike")
+        >>> model = OnlineLSSVMRegressor(gamma=1.0, forgetting=0.98)
+        >>> fading = PrequentialDisplay.from_estimator(model, X, y, name="forgetting", ax=alike.ax_)
+        >>> bool(fading.running_error[-1] < alike.running_error[-1])  # y drifts
+        True
         """
         stream = Watched(estimator, X, y, cls.__name__)
         begin = estimator.n_samples_seen_ if stream.begun else 0
@@ -199,6 +214,19 @@ class PrequentialDisplay:
             For the legend.
         **kwargs : dict
             For ``ax.plot``.
+
+        Examples
+        --------
+        The same run against the number of kernels:
+
+        >>> import numpy as np
+        >>> from kernsift import OnlineLSSVMRegressor
+        >>> from kernsift.display import PrequentialDisplay
+        >>> t = np.arange(1000) / 20
+        >>> X, y = np.column_stack([np.sin(t), np.cos(t)]), np.sin(2 * t)
+        >>> display = PrequentialDisplay.from_estimator(OnlineLSSVMRegressor(gamma=1.0), X, y)
+        >>> display.plot(against="kernels", marker="o").ax_.get_xlabel()
+        'number of kernels'
         """
         if against not in ("rows", "kernels"):
             raise ValueError(f"against={against!r} must be 'rows' or 'kernels'")

@@ -56,6 +56,19 @@ class WidthsDisplay:
         ax : matplotlib Axes, optional
         **bars : dict
             Passed to ``Axes.barh``.
+
+        Examples
+        --------
+        Of the widths alone, without an estimator:
+
+        >>> import numpy as np
+        >>> from kernsift import learn_gamma
+        >>> from kernsift.display import WidthsDisplay
+        >>> X = np.random.default_rng(0).standard_normal((200, 3))
+        >>> found = learn_gamma(X, np.sin(3 * X[:, 0]), m=30, random_state=0)
+        >>> display = WidthsDisplay.from_estimator(found, most=2)
+        >>> [label.get_text() for label in display.ax_.get_yticklabels()][-1]  # the most relevant is on top
+        'x0'
         """
         found = estimator
         if not isinstance(estimator, dict):
@@ -77,6 +90,16 @@ class WidthsDisplay:
         ax : matplotlib Axes, optional
         **bars : dict
             Passed to ``Axes.barh``.
+
+        Examples
+        --------
+        With names and colours of one's own:
+
+        >>> import numpy as np
+        >>> from kernsift.display import WidthsDisplay
+        >>> display = WidthsDisplay(relevance=np.array([0.7, 0.1, 0.2]), names=["wind", "rain", "sun"]).plot(color="C2")
+        >>> [label.get_text() for label in display.ax_.get_yticklabels()]
+        ['rain', 'sun', 'wind']
         """
         try:
             import matplotlib.pyplot as plt
