@@ -232,6 +232,32 @@ def test_update_and_predict_one_are_partial_fit_and_predict(rng):
     assert pickle.dumps(fast) == before
 
 
+@pytest.mark.parametrize("outputs", [1, 2, 5])  # few outputs keep their coefficients between two rows learned
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_predict_one_sees_every_change(rng, outputs, fit_intercept):
+    X, Y, _ = stream(400, rng, outputs=outputs)
+    model = OnlineLSSVMRegressor(gamma=0.5, max_basis=30, alpha=0.3, fit_intercept=fit_intercept).fit(X[:100], Y[:100])
+    changes = [
+        lambda: model.update(X[100], Y[100] if outputs > 1 else float(Y[100, 0])),
+        lambda: model.partial_fit(X[101:200], Y[101:200]),
+        lambda: model.refit(X[:300], Y[:300]),
+        lambda: model.prune(12),
+        lambda: model._core.change_ridge(2.0),
+        lambda: model.__setstate__(model.__getstate__()),
+        lambda: model.prequential(X[300:], Y[300:], return_std=True),
+    ]
+    before = model.predict_one(X[0])
+    for change in changes:
+        model.predict_one(X[0])
+        change()
+        after = model.predict_one(X[0])
+        assert not np.array_equal(before, after) or change is changes[5]
+        # the same sum of at most 30 terms
+        np.testing.assert_allclose(after, model.predict(X[:1])[0], atol=1e-11)
+        np.testing.assert_array_equal(after, model.predict_one(X[0]))
+        before = after
+
+
 def test_predictions_do_not_depend_on_threads(rng, monkeypatch):
     X, Y, _ = stream(20_000, rng, outputs=2)
     model = OnlineLSSVMRegressor(gamma=0.5, max_basis=60).fit(X[:2000], Y[:2000])

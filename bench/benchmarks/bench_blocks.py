@@ -90,34 +90,48 @@ class Quiet(Timed):
 
 
 class OneRow(Timed):
-    """`update` and `predict_one` of single rows beside scikit-learn's linear `partial_fit` of one row."""
+    """`update` and `predict_one` of single rows beside a linear `partial_fit` of scikit-learn's, and numpy's f(x)."""
 
-    params = [50, 100]
-    param_names = ("m",)
+    params = (sizes(50, 100, 300, 500, 1000), [5, 54])
+    param_names = ("m", "d")
 
-    def setup(self, m: int) -> None:
+    def setup(self, m: int, d: int) -> None:
         rng = np.random.default_rng(SEED)
-        centres = 3.0 * rng.standard_normal((m, 8))
-        self.X = centres[rng.integers(m, size=500)] + NOISE * rng.standard_normal((500, 8))
+        centres = 3.0 * max(1.0, m / 100) ** (1 / d) * rng.standard_normal((m, d))
+        self.X = centres[rng.integers(m, size=500)] + NOISE * rng.standard_normal((500, d)) / np.sqrt(d)
         self.y = np.sin(self.X[:, 0])
-        self.model = kernsift.OnlineLSSVMRegressor(gamma=0.5, novelty_tol=0.5).fit(centres, np.sin(centres[:, 0]))
+        self.gamma = 5.0 / d
+        self.model = kernsift.OnlineLSSVMRegressor(gamma=self.gamma, novelty_tol=0.5, max_basis=None)
+        self.model.partial_fit(centres, np.sin(centres[:, 0]))
         self.rival = SGDRegressor().fit(self.X, self.y)
         mean = np.array([self.model.predict_one(x) for x in self.X])
         assert_close(mean, self.model.predict(self.X), 1e-10)
+        self.parts = self.model.basis_vectors_, self.model.dual_coef_, self.model.intercept_
+        assert_close(np.array([self.by_hand(x) for x in self.X]), mean, 1e-9)
+
+    def by_hand(self, x: Array) -> float:
+        basis, coef, intercept = self.parts
+        difference = basis - x
+        return float(np.exp(-self.gamma * np.einsum("ij,ij->i", difference, difference)) @ coef + intercept)
 
     def by_rows(self, learn: Callable[[Array, float], object]) -> None:
         for x, y in zip(self.X, self.y, strict=True):
             learn(x, y)
 
-    def time_update(self, m: int) -> None:
+    def time_update(self, m: int, d: int) -> None:
         self.by_rows(self.model.update)
 
-    def track_microseconds_a_row(self, m: int) -> float:
+    def track_microseconds_a_row(self, m: int, d: int) -> float:
         return float(f"{1e6 / flops_per_second(lambda: self.by_rows(self.model.update), len(self.X)):.3g}")
 
-    def track_update_ratio_to_sgd(self, m: int) -> float:
+    def track_update_ratio_to_sgd(self, m: int, d: int) -> float:
         return ratio(
             lambda _: self.by_rows(self.model.update),
             lambda _: self.by_rows(lambda x, y: self.rival.partial_fit(x[None], [y])),
             rounds=3,
+        )
+
+    def track_predict_one_ratio_to_numpy(self, m: int, d: int) -> float:
+        return ratio(
+            lambda _: [self.model.predict_one(x) for x in self.X], lambda _: [self.by_hand(x) for x in self.X], rounds=3
         )

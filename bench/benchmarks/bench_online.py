@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.kernel_ridge import KernelRidge
 
+from .bench_blocks import fraction_of_dgemm
 from .common import SEED, Array, Timed, assert_close, kernsift, ratio, setup, sizes  # noqa: F401
 from .recursion import Recursion
 
@@ -23,10 +24,10 @@ def target(X: Array, rng: np.random.Generator) -> Array:
     return np.sin(2.0 * X[:, 0]) + 0.5 * X[:, 1] * X[:, 2] + 0.1 * rng.standard_normal(len(X))
 
 
-def make(engine: str, m: int) -> BaseEstimator:
+def make(engine: str, m: int, gamma: float = GAMMA) -> BaseEstimator:
     """The papers' form without a bias, every novel row a candidate: the same work as the rival's."""
     return kernsift.OnlineLSSVMRegressor(
-        gamma=GAMMA,
+        gamma=gamma,
         alpha=ALPHA,
         novelty_tol=NOVELTY_TOL,
         admission="novelty",
@@ -43,32 +44,39 @@ class Stream(Timed):
     from no kernel to `m`; at the cap: `m` kernels, every row novel, so each one swaps or bounces.
     """
 
-    params = (["orthonormal", "inverse"], ["stable", "growing", "at the cap"], sizes(50, 100, 300, 500))
-    param_names = ("engine", "dictionary", "m")
+    params = (
+        ["orthonormal", "inverse"],
+        ["stable", "growing", "at the cap"],
+        sizes(50, 100, 300, 500, 1000),
+        [5, 54],
+    )
+    param_names = ("engine", "dictionary", "m", "d")
 
-    def setup(self, engine: str, dictionary: str, m: int) -> None:
+    def setup(self, engine: str, dictionary: str, m: int, d: int) -> None:
         rng = np.random.default_rng(SEED)
-        centres = 1.5 * rng.standard_normal((m, FEATURES))
+        spread = 1.5 * (m + ROWS) ** (1 / d)  # few features hold so many novel rows only if they lie further apart
+        centres = spread * rng.standard_normal((m, d))
         if dictionary == "stable":
             # Close enough that the novelty, about 2 gamma d 0.01^2, stays far below its threshold.
-            self.X = centres[rng.integers(m, size=ROWS)] + 0.01 * rng.standard_normal((ROWS, FEATURES))
+            self.X = centres[rng.integers(m, size=ROWS)] + 0.01 * rng.standard_normal((ROWS, d))
         elif dictionary == "growing":
             self.X, centres = centres, centres[:0]
         else:
-            self.X = 1.5 * rng.standard_normal((ROWS, FEATURES))
+            self.X = spread * rng.standard_normal((ROWS, d))
         y, self.y = target(centres, rng), target(self.X, rng)
-        self.first = make(engine, m)
-        self.rival = Recursion(FEATURES, GAMMA, ALPHA, NOVELTY_TOL, m)
+        self.gamma = GAMMA * 8 / d
+        self.first = make(engine, m, self.gamma)
+        self.rival = Recursion(d, self.gamma, ALPHA, NOVELTY_TOL, m)
         if len(centres):
             self.first.partial_fit(centres, y)
             self.rival.learn(centres, y)
         self.model = copy.deepcopy(self.first)
-        self.check(dictionary, m, centres, y)
+        self.check(dictionary, m, centres, y, spread)
 
-    def check(self, dictionary: str, m: int, centres: Array, y: Array) -> None:
+    def check(self, dictionary: str, m: int, centres: Array, y: Array, spread: float) -> None:
         """The two recursions agree; without deletions both equal the batch solution of the same problem."""
         rng = np.random.default_rng(SEED + 1)
-        new = 1.5 * rng.standard_normal((50, FEATURES))
+        new = spread * rng.standard_normal((50, self.X.shape[1]))
         ours = copy.deepcopy(self.first).partial_fit(self.X, self.y)
         rival = copy.deepcopy(self.rival)
         rival.learn(self.X, self.y)
@@ -76,31 +84,48 @@ class Stream(Timed):
         assert np.array_equal(ours.basis_vectors_, rival.basis), "the dictionaries differ"
         # alpha = 0.1 keeps P well conditioned (below 1e5), so double precision leaves ten digits.
         assert_close(ours.predict(new), rival.predict(new), 1e-9)
+        self.flops = self.count(dictionary, m, ours.audit_)
         if dictionary != "at the cap":
             # Every row that is not a kernel came after the last kernel, so all rows of the design are exact.
             X, Y = np.concatenate([centres, self.X]), np.concatenate([y, self.y])
-            K = np.exp(-GAMMA * ((X[:, None] - ours.basis_vectors_) ** 2).sum(2))
-            K_mm = np.exp(-GAMMA * ((ours.basis_vectors_[:, None] - ours.basis_vectors_) ** 2).sum(2))
+            K = np.exp(-self.gamma * ((X[:, None] - ours.basis_vectors_) ** 2).sum(2))
+            K_mm = np.exp(-self.gamma * ((ours.basis_vectors_[:, None] - ours.basis_vectors_) ** 2).sum(2))
             assert_close(ours.dual_coef_, np.linalg.solve(K.T @ K + ALPHA * K_mm, K.T @ Y), 1e-9)
 
-    def time_partial_fit(self, engine: str, dictionary: str, m: int) -> None:
+    def count(self, dictionary: str, m: int, became: dict[str, int]) -> float:
+        """Flops of the orthonormal engine: kernels, L^-1 k (m²), C w (2m²), its update (m²), and what a swap adds."""
+        n, d = self.X.shape
+        if dictionary == "growing":  # the same at every size up to m
+            return d * m**2 + 4 * m**3 / 3
+        candidates, swaps = became["admitted"] + became["bounced"], became["evicted"]
+        in_scores = 0 if dictionary == "stable" else 2 * candidates + 3.2 * swaps
+        return n * (2 * m * d + 4 * m**2) + m**2 * in_scores
+
+    def time_partial_fit(self, engine: str, dictionary: str, m: int, d: int) -> None:
         self.model.partial_fit(self.X, self.y)
 
-    def track_ratio_to_numpy(self, engine: str, dictionary: str, m: int) -> float:
+    def track_ratio_to_numpy(self, engine: str, dictionary: str, m: int, d: int) -> float:
         return ratio(
             lambda model: model.partial_fit(self.X, self.y),
             lambda model: model.learn(self.X, self.y),
             fresh=lambda: (copy.deepcopy(self.first), copy.deepcopy(self.rival)),
+            rounds=5 if m < 500 else 1,
         )
 
     track_ratio_to_numpy.unit = "ours/numpy"
+
+    def track_fraction_of_dgemm(self, engine: str, dictionary: str, m: int, d: int) -> float:
+        if engine != "orthonormal":
+            raise NotImplementedError("counted for the default engine")
+        fresh = [copy.deepcopy(self.first) for _ in range(3)]  # one a round
+        return fraction_of_dgemm(lambda: fresh.pop().partial_fit(self.X, self.y), self.flops)
 
 
 class Predict(Timed):
     """`predict` of 500 rows, `at_once` a call, against `KernelRidge.predict` given the same expansion."""
 
     total = 500
-    params = (["orthonormal", "inverse"], [50, 100, 300], [1, total])
+    params = (["orthonormal", "inverse"], sizes(50, 100, 300, 500, 1000), [1, total])
     param_names = ("engine", "m", "at_once")
 
     def setup(self, engine: str, m: int, at_once: int) -> None:

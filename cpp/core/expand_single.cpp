@@ -61,7 +61,7 @@ void SingleExpansion::kernel_values(const Eigen::MatrixXf& z, const Eigen::RowVe
       for (int power = 1; power < kernel_.degree(); ++power) K *= base;
       break;
     }
-    default: break;  // linear
+    case KernelKind::linear: break;
   }
 }
 

@@ -36,6 +36,7 @@ OnlineLSSVM<State>::OnlineLSSVM(Kernel kernel, Index n_outputs, const OnlineSett
 
 template <class State>
 void OnlineLSSVM<State>::learn(const Rows& X, const Rows& Y, const ConstVectorRef& v, LearnLog log) {
+  coef_known_ = false;
   for (Index first = 0; first < X.rows(); first += kChunk) {
     if (learns_in_parts(log.exact_apriori)) {
       const Index rest = X.rows() - first;
@@ -221,6 +222,7 @@ void OnlineLSSVM<State>::fade_if_due() {
 template <class State>
 void OnlineLSSVM<State>::begin_refit() {
   if constexpr (State::kLearnsRuns) {
+    coef_known_ = false;
     before_refit_ = rows_seen_;
     counted_before_refit_ = counters_;
     state_.restart();
@@ -244,6 +246,7 @@ void OnlineLSSVM<State>::end_refit() {
 template <class State>
 void OnlineLSSVM<State>::change_ridge(double alpha) {
   if constexpr (State::kLearnsRuns) {
+    coef_known_ = false;
     state_.change_ridge(alpha);
     settings_.alpha = alpha;
   }
@@ -251,6 +254,7 @@ void OnlineLSSVM<State>::change_ridge(double alpha) {
 
 template <class State>
 void OnlineLSSVM<State>::prune(Index kernels) {
+  coef_known_ = false;
   state_.settle();  // the same bits whether or not the model was read before
   state_.track_scores();
   if (!keeps_recent()) recent_.clear();  // they have not followed the basis

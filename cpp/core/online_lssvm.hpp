@@ -125,6 +125,7 @@ class OnlineLSSVM {
   void append(const double* x, Index row);
   void count_row(const double* y, double v);
   void record(const Event& event, Index i, LearnLog& log);
+  void predict_by_coefficients(const ConstVectorRef& k, VectorRef out);
   // online_block.cpp
   void learn_block(const Rows& X, Index row, Index first, Index count, const Rows& Y, const ConstVectorRef& v,
                    LearnLog& log);
@@ -185,6 +186,8 @@ class OnlineLSSVM {
   PreparedRows prepared_;
   Vector k_, scores_, w_, along_, oldest_y_;
   RowMatrix one_x_, one_y_, one_apriori_;
+  Matrix coef_;  // of `predict_one`
+  bool coef_known_ = false;  // no row was learned since
   // workspace of a block: coordinates, distances and k(x, x) of its rows
   Matrix W_, with_newcomer_;
   Vector delta_, k_self_, weights_;

@@ -10,6 +10,7 @@ void OnlineLSSVM<State>::update(const ConstVectorRef& x, const ConstVectorRef& y
   one_apriori_.resize(1, y.size());
   one_x_.row(0) = x.transpose();
   one_y_.row(0) = y.transpose();
+  coef_known_ = false;
   std::uint8_t outcome;
   std::int64_t victim;
   Eigen::Map<const Vector> weight(&v, 1);
@@ -30,7 +31,24 @@ void OnlineLSSVM<State>::predict_one(const ConstVectorRef& x, VectorRef out) {
   dictionary_.kernel().prepare(one_x_, prepared_);
   if (k_.size() < dictionary_.padded()) k_.resize(grown_capacity(k_.size(), dictionary_.padded()));
   dictionary_.block(prepared_, 0, 1, Eigen::Map<Matrix>(k_.data(), dictionary_.padded(), 1));
-  state_.predict(k_.head(dictionary_.size()), out);
+  const auto k = k_.head(dictionary_.size());
+  if constexpr (State::kLearnsRuns) {
+    if (n_outputs() <= kFewColumns) return predict_by_coefficients(k, out);
+  }
+  state_.predict(k, out);
+}
+
+// The coefficients cost what the coordinates of one row do, and serve until the next row is learned.
+template <class State>
+void OnlineLSSVM<State>::predict_by_coefficients(const ConstVectorRef& k, VectorRef out) {
+  const Index m = dictionary_.size();
+  if (!coef_known_) {
+    if (coef_.rows() < m) coef_.resize(grown_capacity(coef_.rows(), m), n_outputs());
+    state_.beta(coef_.topRows(m));
+    coef_known_ = true;
+  }
+  const auto bias = state_.bias();
+  for (Index o = 0; o < n_outputs(); ++o) out[o] = k.dot(coef_.col(o).head(m)) + (bias.size() > 0 ? bias[o] : 0.0);
 }
 
 template <class State>
@@ -61,5 +79,6 @@ void OnlineLSSVM<State>::prequential(const Rows& X, const Rows& Y, const ConstVe
 KERNSIFT_ROWS(OrthonormalState)
 KERNSIFT_ROWS(InverseState)
 #undef KERNSIFT_ROWS
+template void OnlineLSSVM<OrthonormalState>::predict_by_coefficients(const ConstVectorRef&, VectorRef);
 
 }  // namespace kernsift

@@ -246,9 +246,14 @@ void OrthonormalState::remove_from_scores(Index i, const ConstVectorRef& c, cons
 }
 
 Matrix OrthonormalState::beta() const {
-  Matrix beta = theta_.middleRows(offset(), size());
-  span_.coefficients(beta);
+  Matrix beta(size(), n_outputs());
+  this->beta(beta);
   return beta;
+}
+
+void OrthonormalState::beta(MatrixRef out) const {
+  out = theta_.middleRows(offset(), size());
+  span_.coefficients(out);
 }
 
 void OrthonormalState::predict(const ConstVectorRef& k, VectorRef out) {

@@ -116,8 +116,10 @@ class OrthonormalState {
 
   // --- read ---
   Matrix beta() const;           // m x outputs
+  void beta(MatrixRef out) const;
   void predict(const ConstVectorRef& k, VectorRef out);  // f(x) = w'theta from k = k_m(x)
   Vector intercept() const;      // outputs
+  auto bias() const { return theta_.topRows(dimension() - size()).reshaped(); }  // the same, empty without a seated bias
   const Vector& cost() const { return xi_; }
   double log_det() const { return log_det_; }  // log |Z'VZ + alpha diag(0, I)|
   Vector rss() const;            // weighted residual sum of squares, per output
