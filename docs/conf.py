@@ -26,8 +26,10 @@ extensions = [
     "core_stub",
     "docstrings",
     "equation_map",
+    "gallery_links",
     "mathml",
     "repository",
+    "sphinx_design",
 ]
 exclude_patterns = ["_build", "figures", "_ext"]
 suppress_warnings = ["config.cache"]  # sphinx-gallery's settings hold a class
@@ -77,6 +79,7 @@ plot_rcparams = {
 plot_apply_rcparams = True
 
 gallery = ROOT / "examples" / "gallery"
+autosummary_context = {"gallery": gallery.is_dir()}
 if gallery.is_dir():
     extensions.append("sphinx_gallery.gen_gallery")
     sphinx_gallery_conf = {

@@ -68,7 +68,7 @@ def read_source(app, docname, source):
         link = os.path.relpath(DOCS / page_of(name), folder) + ".html" + anchor
         return f"](repository:{link})"
 
-    if app.env.doc2path(docname).endswith(".md"):
+    if os.fspath(app.env.doc2path(docname)).endswith(".md"):
         text = INCLUDE.sub(include, source[0])
         if docname == app.config.repository_pages.get("cpp/EQUATIONS.md"):
             text = link_rows(text)
