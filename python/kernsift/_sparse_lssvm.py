@@ -234,6 +234,18 @@ class _SparseLSSVM(BatchLSSVM):
         ----------
         n : int
             One of ``path_["n_basis"]``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from kernsift import SparseLSSVMRegressor
+        >>> rng = np.random.default_rng(7)
+        >>> X = rng.uniform(-3, 3, (400, 1))
+        >>> y = np.sinc(X[:, 0]) + 0.05 * rng.standard_normal(400)
+        >>> model = SparseLSSVMRegressor(gamma=1.0, max_basis=None).fit(X, y)
+        >>> small = model.at_size(10)
+        >>> small.n_basis_, bool(small.score(X, y) > 0.95)
+        (10, True)
         """
         check_is_fitted(self)
         if not hasattr(self, "_path"):
