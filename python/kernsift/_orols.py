@@ -188,7 +188,8 @@ class OROLSRegressor(RegressorMixin, OROLSBase):
         >>> K_plus = model.pseudoinverse(X)
         >>> K_plus.shape == (1 + model.n_basis_, 400)
         True
-        >>> bool(np.allclose(K_plus @ np.ones(400), np.eye(1 + model.n_basis_)[0], atol=1e-6))  # a constant is the constant
+        >>> of_a_constant = K_plus @ np.ones(400)  # the constant, and no kernel
+        >>> bool(np.allclose(of_a_constant, np.eye(1 + model.n_basis_)[0], atol=1e-6))
         True
         """
         return self._pseudoinverse(X, sample_weight, slice(None))
