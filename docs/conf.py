@@ -56,6 +56,7 @@ repository_pages = {
 # --- API
 
 autosummary_generate = True
+toc_object_entries_show_parents = "hide"
 autodoc_typehints = "none"  # numpydoc's Parameters say it in words
 numpydoc_show_class_members = False  # the template lists them
 numpydoc_use_plots = False

@@ -23,7 +23,7 @@ def link_rows(text: str) -> str:
     def test(words: str) -> str:
         file, _, name = words.rpartition("::")
         path = f"tests/{file}" if file else tests.get(name)
-        return f"[{name}](../../{path}#{quote(f'def {name}(')[:-3]})" if path else words
+        return f"[{Path(path).stem}](../../{path}#{quote(f'def {name}')})" if path else words
 
     rows = []
     for line in text.splitlines():
@@ -31,7 +31,7 @@ def link_rows(text: str) -> str:
         if line.startswith("| ") and len(cells) == 5 and "::" in cells[2] and cells[0] != "tag":
             tag, identity, places, proofs, erratum = cells
             places = "; ".join(place(tag, words.strip()) for words in re.split("[;,]", places))
-            proofs = ", ".join(test(words.strip()) for words in proofs.split(","))
+            proofs = "; ".join(test(words.strip()) for words in proofs.split(","))
             # a star or an underscore of a formula is no emphasis
             identity = re.sub(r"([*_])", r"\\\1", identity)
             line = f"| {tag} | {identity} | {places} | {proofs} | {erratum} |"

@@ -5,7 +5,7 @@ else to a page that shows the file.  `path#words` leads to the first line that h
 are not there are a warning.  The links are those that work in a checkout too.
 
 `<!-- repository: path -->` in a page stands for the text of that file, and `<!-- repository: path | words -->` for the
-same or, where there is no such file yet, the words.
+same or, where there is no such file yet, the words (` // ` between paragraphs).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def read_source(app, docname, source):
         if not path.is_file():
             if match[2] is None:
                 logger.warning("no file %s in the repository", match[1], location=docname)
-            return match[2] or ""
+            return (match[2] or "").replace(" // ", "\n\n")
         app.env.note_dependency(str(path))
 
         def relative(link):

@@ -23,6 +23,8 @@ def plain(axis, ticks):
     """Round numbers at these places of a logarithmic axis, and no others."""
     from matplotlib.ticker import NullFormatter, NullLocator
 
+    low, high = axis.get_view_interval()
+    ticks = [t for t in ticks if low <= t <= high]
     axis.set_ticks(ticks, [f"{t:g}" for t in ticks])
     axis.set_minor_locator(NullLocator())
     axis.set_minor_formatter(NullFormatter())

@@ -46,6 +46,7 @@ def lines(axes, at, found, slope, name):
     axes.set(xlabel=name)
     axes.legend(fontsize=7)
     axes.grid(alpha=0.2)
+    plain(axes.yaxis, [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3])
 
 
 figure, ((a, b), (c, d)) = plt.subplots(2, 2, figsize=(8.4, 5.6))
