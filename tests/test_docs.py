@@ -45,6 +45,24 @@ def test_every_public_name_is_in_the_api_reference():
     assert missing(text.replace("   lag_embed\n", "")) == {"kernsift.lag_embed"}  # and the rule can fail
 
 
+def complete_examples() -> list[tuple[str, str]]:
+    """Examples in the pages that begin with what they import, and need no extra."""
+    pages = [DOCS / "index.md", *sorted((DOCS / "guide").glob("*.md"))]
+    return [
+        (page.name, code)
+        for page in pages
+        for code in re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
+        if re.match("(import|from) ", code)
+    ]
+
+
+def test_complete_examples_of_the_pages_run():
+    found = complete_examples()
+    assert {page for page, _ in found} >= {"index.md", "subset.md"}
+    for _, code in found:
+        exec(code, {})
+
+
 def dead_links(folder: Path) -> list[str]:
     """Relative links of Markdown files that lead nowhere in a checkout."""
     dead = []

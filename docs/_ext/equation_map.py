@@ -36,6 +36,10 @@ def link_rows(text: str) -> str:
             identity = re.sub(r"([*_])", r"\\\1", identity)
             line = f"| {tag} | {identity} | {places} | {proofs} | {erratum} |"
         rows.append(line)
+    first = next(i for i, row in enumerate(rows) if row.startswith("| tag |"))
+    after = next(i for i in range(first, len(rows)) if not rows[i].startswith("|"))
+    rows[after:after] = [":::"]
+    rows[first:first] = [":::{container} equation-map", ""]  # for the style sheet
     return "\n".join(rows) + "\n"
 
 

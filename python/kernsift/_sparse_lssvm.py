@@ -289,9 +289,9 @@ class _SparseLSSVM(BatchLSSVM):
 
 
 class SparseLSSVMRegressor(BatchRegressor, _SparseLSSVM):
-    """Least-squares support vector regression on a few kernels, pruned from many along an exact path [1]_.
+    """Least-squares support vector regression on a few kernels, pruned from many along an exact path.
 
-    Kernels are removed one after another (or a fraction at a time) while the squared errors of *all* rows go on
+    Kernels are removed one after another (or a fraction at a time) [1]_ while the squared errors of *all* rows go on
     counting; every model of the path is the exact minimiser of Σᵢ vᵢ(yᵢ - f(xᵢ))² + alpha |w|² on its kernels.  The
     whole path takes O(n m²) for n rows and m kernels at the start.
 
