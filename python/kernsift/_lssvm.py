@@ -127,8 +127,8 @@ class _DenseLSSVM(BatchLSSVM):
 class LSSVMRegressor(BatchRegressor, _DenseLSSVM):
     """Least-squares support vector regression with a kernel on every row.
 
-    Minimises Σᵢ vᵢ(yᵢ - w·φ(xᵢ) - b)² + alpha |w|² by one Cholesky factorisation [1]_ [2]_, from which several outputs and
-    the leave-one-out residuals come too.
+    Minimises Σᵢ vᵢ(yᵢ - w·φ(xᵢ) - b)² + alpha |w|² by one Cholesky factorisation [1]_ [2]_, which gives several outputs
+    and the leave-one-out residuals too.
 
     Parameters
     ----------
