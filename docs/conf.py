@@ -121,5 +121,5 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
     "show_prev_next": True,
-    "secondary_sidebar_items": {"**": ["page-toc"], "papers/equations": []},
+    "secondary_sidebar_items": {"**": ["page-toc"], "papers/equations": [], "papers/symbols": []},
 }
