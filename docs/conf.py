@@ -38,6 +38,7 @@ nitpicky = False
 # --- Markdown and pages of the repository outside this folder
 
 myst_enable_extensions = ["colon_fence", "dollarmath", "fieldlist"]
+myst_dmath_allow_space = False  # prices are no formulas
 myst_heading_anchors = 3
 myst_url_schemes = {"http": None, "https": None, "mailto": None, "repository": None}
 # files of the repository that have a page here; links to others lead to a page with their source

@@ -41,11 +41,11 @@ def read_source(app, docname, source):
 
     def include(match):
         path = ROOT / match[1]
+        app.env.note_dependency(str(path))  # also of a file that may come
         if not path.is_file():
             if match[2] is None:
                 logger.warning("no file %s in the repository", match[1], location=docname)
             return (match[2] or "").replace(" // ", "\n\n")
-        app.env.note_dependency(str(path))
 
         def relative(link):
             return f"{link[1]}{os.path.relpath(path.parent / link[2], folder)}{link[3]}"
