@@ -1,7 +1,10 @@
 """How the CPU time grows with rows, kernels, features and classes; measured while the page is built."""
 
+import os
+import platform
 import time
 
+import kernsift
 import matplotlib.pyplot as plt
 import numpy as np
 from common import BLUE, GREEN, ORANGE, plain
@@ -77,5 +80,11 @@ with threadpool_limits(1):
 
     found = {"online": ([seconds(many, X, label) for label in labels], GREEN, "^-")}
     lines(d, classes, found, 1, "classes  (5000 rows, 100 kernels)")
+figure.suptitle(
+    f"kernsift {kernsift.__version__} ({kernsift.build_config()['cpu_level']}), Python {platform.python_version()}, "
+    f"numpy {np.__version__}, {platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+    fontsize=8,
+    color="0.35",
+)
 for axes in (a, c):
     axes.set_ylabel("CPU seconds of fit")
