@@ -152,9 +152,9 @@ def test_the_page_links_to_our_documentation_and_to_no_other(name, monkeypatch):
     model = learn(make(name), X)
     assert "scikit-learn.org" not in model._get_doc_link()
     monkeypatch.setattr(_estimator, "documentation_url", lambda: "https://docs.example")
-    assert model._get_doc_link() == f"https://docs.example/generated/kernsift.{name}.html"
+    assert model._get_doc_link() == f"https://docs.example/api/generated/kernsift.{name}.html"
     page = estimator_html_repr(model)
-    assert f'href="https://docs.example/generated/kernsift.{name}.html' in page
+    assert f'href="https://docs.example/api/generated/kernsift.{name}.html' in page
 
 
 def test_the_address_comes_from_the_metadata(monkeypatch):

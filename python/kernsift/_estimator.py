@@ -68,7 +68,7 @@ class Estimator(BaseEstimator):
 
     @property
     def _doc_link_template(self) -> str:
-        return f"{documentation_url()}/generated/kernsift.{{estimator_name}}.html"
+        return f"{documentation_url()}/api/generated/kernsift.{{estimator_name}}.html"
 
     def _get_doc_link(self) -> str:
         return super()._get_doc_link() if documentation_url() else ""
@@ -87,6 +87,18 @@ class Estimator(BaseEstimator):
         ------
         TypeError
             If a parameter is not plain data (another library's estimator, a function).
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import kernsift
+        >>> model = kernsift.OnlineLSSVMRegressor(gamma=1.0).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 4.0])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(Path(folder) / "model.npz")
+        ...     again = kernsift.load(Path(folder) / "model.npz")
+        >>> bool((again.predict([[1.5]]) == model.predict([[1.5]])).all())
+        True
         """
         from ._saving import save
 

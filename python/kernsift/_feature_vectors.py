@@ -87,6 +87,8 @@ class FeatureVectorSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
     >>> model = make_pipeline(FeatureVectorSelector(gamma=2.0, n_components=30, random_state=0), RidgeClassifier())
     >>> bool(model.fit(X, y).score(X, y) > 0.98)
     True
+    >>> model[0].transform(X).shape  # coordinates in the span of the rows chosen
+    (400, 30)
     """
 
     _parameter_constraints: dict[str, list[Any]] = {

@@ -125,10 +125,10 @@ class _DenseLSSVM(BatchLSSVM):
 
 
 class LSSVMRegressor(BatchRegressor, _DenseLSSVM):
-    """Least-squares support vector regression with a kernel on every row [1]_ [2]_.
+    """Least-squares support vector regression with a kernel on every row.
 
-    Minimises Σᵢ vᵢ(yᵢ - w·φ(xᵢ) - b)² + alpha |w|² by one Cholesky factorisation, from which several outputs and the
-    leave-one-out residuals come too.
+    Minimises Σᵢ vᵢ(yᵢ - w·φ(xᵢ) - b)² + alpha |w|² by one Cholesky factorisation [1]_ [2]_, which gives several outputs
+    and the leave-one-out residuals too.
 
     Parameters
     ----------
@@ -229,5 +229,9 @@ weights_, cost_, noise_variance_, n_basis_, n_samples_seen_
     >>> X, y = make_moons(600, noise=0.2, random_state=7)
     >>> model = LSSVMClassifier(gamma=2.0).fit(X[:500], y[:500])
     >>> bool(model.score(X[500:], y[500:]) > 0.9)
+    True
+    >>> model.predict_proba(X[:2]).sum(axis=1).round(6)
+    array([1., 1.])
+    >>> bool(((model.decision_function(X) > 0) == (model.predict(X) == 1)).all())
     True
     """

@@ -181,6 +181,18 @@ class OnlineLSSVMRegressor(RegressorMixin, StreamRegression):
         -------
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         std : ndarray of the same shape, only with ``return_std=True``
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from kernsift import OnlineLSSVMRegressor
+        >>> rng = np.random.default_rng(7)
+        >>> X = rng.uniform(-3, 3, (400, 1))
+        >>> y = np.sinc(X[:, 0]) + 0.05 * rng.standard_normal(400)
+        >>> model = OnlineLSSVMRegressor(gamma=1.0).fit(X, y)
+        >>> mean, std = model.predict([[0.0], [30.0]], return_std=True)
+        >>> bool(std[0] < 0.06 < std[1])  # far from the rows it knows little
+        True
         """
         scores = self._scores(X)
         mean = scores[:, 0] if self._flat else scores
@@ -248,6 +260,17 @@ class OnlineLSSVMClassifier(ClassifierMixin, OnlineBase):
     >>> X, y = make_moons(600, noise=0.2, random_state=7)
     >>> model = OnlineLSSVMClassifier(gamma=2.0).fit(X[:500], y[:500])
     >>> bool(model.score(X[500:], y[500:]) > 0.9)
+    True
+
+    A stream names its classes in the first call; probabilities add up to one:
+
+    >>> model = OnlineLSSVMClassifier(gamma=2.0).partial_fit(X[:100], y[:100], classes=[0, 1])
+    >>> model = model.partial_fit(X[100:], y[100:])
+    >>> model.predict_proba(X[:2]).sum(axis=1).round(6)
+    array([1., 1.])
+    >>> bool(((model.decision_function(X) > 0) == (model.predict(X) == 1)).all())
+    True
+    >>> model.refit(X, y).n_basis_ < 60  # a second pass on the kernels found
     True
     """
 

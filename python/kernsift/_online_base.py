@@ -221,6 +221,19 @@ class OnlineBase(CallbackSupport, FittedCore):
         ----------
         n_basis : int, optional
             Kernels to keep; ``max_basis`` by default, which with ``oversample`` is fewer than there are.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from kernsift import OnlineLSSVMRegressor
+        >>> rng = np.random.default_rng(7)
+        >>> X = rng.uniform(-3, 3, (400, 1))
+        >>> y = np.sinc(X[:, 0]) + 0.05 * rng.standard_normal(400)
+        >>> model = OnlineLSSVMRegressor(gamma=1.0).fit(X, y)
+        >>> model.prune(8).n_basis_
+        8
+        >>> bool(model.score(X, y) > 0.95)
+        True
         """
         core = self._fitted()
         self._needs_ridge("prune")
@@ -393,6 +406,17 @@ class OnlineBase(CallbackSupport, FittedCore):
             ``sound``; ``problems``, a list of what is not; ``kernel_condition`` and ``inverse_condition``, of the
             kernel matrix and of the kept inverse; ``kernel_error``, how far the kept factor (or inverse) is from that
             matrix; and the counts of ``audit_``.  A model that is not sound should be fitted again.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from kernsift import OnlineLSSVMRegressor
+        >>> rng = np.random.default_rng(7)
+        >>> X = rng.uniform(-3, 3, (400, 1))
+        >>> y = np.sinc(X[:, 0]) + 0.05 * rng.standard_normal(400)
+        >>> found = OnlineLSSVMRegressor(gamma=1.0).fit(X, y).health()
+        >>> found["sound"], found["problems"]
+        (True, [])
         """
         from ._health import health
 

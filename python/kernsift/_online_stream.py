@@ -39,6 +39,18 @@ class StreamRegression(OnlineBase):
         sample_weight : array-like of shape (n_samples,), optional
         new_widths : bool, default=False
             With gamma="learn": learn the widths anew from these rows, and with them the basis.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from kernsift import OnlineLSSVMRegressor
+        >>> rng = np.random.default_rng(7)
+        >>> X = rng.uniform(-3, 3, (400, 1))
+        >>> y = np.sinc(X[:, 0]) + 0.05 * rng.standard_normal(400)
+        >>> model = OnlineLSSVMRegressor(gamma=1.0, max_basis=12).partial_fit(X, y)
+        >>> one_pass = model.score(X, y)
+        >>> bool(model.refit(X, y).score(X, y) > one_pass)
+        True
         """
         rows, targets, weight = self._second_look(X, y, sample_weight)
         self._refit(rows, targets, weight, new_widths)
@@ -142,6 +154,19 @@ class StreamRegression(OnlineBase):
         Notes
         -----
         The stream must have begun with ``fit`` or ``partial_fit``, which fix the kernel.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from kernsift import OnlineLSSVMRegressor
+        >>> rng = np.random.default_rng(7)
+        >>> X = rng.uniform(-3, 3, (400, 1))
+        >>> y = np.sinc(X[:, 0]) + 0.05 * rng.standard_normal(400)
+        >>> model = OnlineLSSVMRegressor(gamma=1.0).partial_fit(X[:100], y[:100])
+        >>> for x, target in zip(X[100:], y[100:]):
+        ...     model.update(x, target)
+        >>> model.n_samples_seen_
+        400
         """
         core = self.__dict__.get("_core") or self._fitted()
         self._check_warm("update")
@@ -158,6 +183,17 @@ class StreamRegression(OnlineBase):
         Returns
         -------
         float, or ndarray of shape (n_outputs,)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from kernsift import OnlineLSSVMRegressor
+        >>> rng = np.random.default_rng(7)
+        >>> X = rng.uniform(-3, 3, (400, 1))
+        >>> y = np.sinc(X[:, 0]) + 0.05 * rng.standard_normal(400)
+        >>> model = OnlineLSSVMRegressor(gamma=1.0).fit(X, y)
+        >>> bool(abs(model.predict_one(np.array([0.0])) - 1.0) < 0.1)
+        True
         """
         core = self.__dict__.get("_core") or self._fitted()
         mean = core.predict_one(x)

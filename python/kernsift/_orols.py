@@ -176,6 +176,21 @@ class OROLSRegressor(RegressorMixin, OROLSBase):
             The rows of the fit: the estimator does not keep them.
         sample_weight : array-like of shape (n_samples,), optional
             The map is then from y to the weighted least squares coefficients.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from kernsift import OROLSRegressor
+        >>> rng = np.random.default_rng(7)
+        >>> X = rng.uniform(-3, 3, (400, 1))
+        >>> y = np.sinc(X[:, 0]) + 0.05 * rng.standard_normal(400)
+        >>> model = OROLSRegressor(gamma=1.0).fit(X, y)
+        >>> K_plus = model.pseudoinverse(X)
+        >>> K_plus.shape == (1 + model.n_basis_, 400)
+        True
+        >>> of_a_constant = K_plus @ np.ones(400)  # the constant, and no kernel
+        >>> bool(np.allclose(of_a_constant, np.eye(1 + model.n_basis_)[0], atol=1e-6))
+        True
         """
         return self._pseudoinverse(X, sample_weight, slice(None))
 

@@ -46,7 +46,7 @@ class PruningPathDisplay:
     >>> from kernsift import PruningPathDisplay, SparseLSSVMRegressor
     >>> X = np.linspace(-3, 3, 60)[:, None]
     >>> model = SparseLSSVMRegressor(gamma=1.0, max_basis=10).fit(X, np.sinc(X[:, 0]))
-    >>> display = PruningPathDisplay.from_estimator(model)  # doctest: +SKIP
+    >>> display = PruningPathDisplay.from_estimator(model)
     """
 
     def __init__(

@@ -234,6 +234,18 @@ class _SparseLSSVM(BatchLSSVM):
         ----------
         n : int
             One of ``path_["n_basis"]``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from kernsift import SparseLSSVMRegressor
+        >>> rng = np.random.default_rng(7)
+        >>> X = rng.uniform(-3, 3, (400, 1))
+        >>> y = np.sinc(X[:, 0]) + 0.05 * rng.standard_normal(400)
+        >>> model = SparseLSSVMRegressor(gamma=1.0, max_basis=None).fit(X, y)
+        >>> small = model.at_size(10)
+        >>> small.n_basis_, bool(small.score(X, y) > 0.95)
+        (10, True)
         """
         check_is_fitted(self)
         if not hasattr(self, "_path"):
@@ -277,9 +289,9 @@ class _SparseLSSVM(BatchLSSVM):
 
 
 class SparseLSSVMRegressor(BatchRegressor, _SparseLSSVM):
-    """Least-squares support vector regression on a few kernels, pruned from many along an exact path [1]_.
+    """Least-squares support vector regression on a few kernels, pruned from many along an exact path.
 
-    Kernels are removed one after another (or a fraction at a time) while the squared errors of *all* rows go on
+    Kernels are removed one after another (or a fraction at a time) [1]_ while the squared errors of *all* rows go on
     counting; every model of the path is the exact minimiser of Σᵢ vᵢ(yᵢ - f(xᵢ))² + alpha |w|² on its kernels.  The
     whole path takes O(n m²) for n rows and m kernels at the start.
 

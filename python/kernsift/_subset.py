@@ -108,6 +108,13 @@ class SubsetLSSVMRegressor(RegressorMixin, SubsetBase):
     >>> states = [parts.accumulate(X[i::4], y[i::4]) for i in range(4)]
     >>> bool(np.allclose(parts.merge(*states).predict(X), model.predict(X)))
     True
+
+    From batches, at another size, with a spread:
+
+    >>> model = model.fit_batches((X[i : i + 500], y[i : i + 500]) for i in range(0, 2000, 500))
+    >>> mean, std = model.fit(X, y).resize(15).predict(X[:3], return_std=True)
+    >>> model.n_basis_, std.shape
+    (15, (3,))
     """
 
     @fit_context(prefer_skip_nested_validation=True)

@@ -42,6 +42,17 @@ class TuningResult:
         larger is better), ``rank_test_score``, ``n_basis`` and ``fit_time`` (seconds, shared by all alphas of a
         width).
     criterion : str
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernsift import SubsetLSSVMRegressor, tune
+    >>> X = np.linspace(-3, 3, 200)[:, None]
+    >>> found = tune(SubsetLSSVMRegressor(max_basis=20, random_state=0), X, np.sinc(X[:, 0]), gammas=[0.1, 1.0])
+    >>> sorted(found.best_params_)
+    ['alpha', 'gamma']
+    >>> bool(found.best_estimator_.score(X, np.sinc(X[:, 0])) > 0.99)
+    True
     """
 
     best_params_: dict[str, Any]

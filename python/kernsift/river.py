@@ -50,6 +50,18 @@ exact_rows, forgetting
     >>> error = evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
     >>> bool(error.get() < 0.8)
     True
+
+    Row by row, and as frames:
+
+    >>> import pandas as pd
+    >>> model = OnlineLSSVMRegressor(gamma=0.1)
+    >>> model.learn_one({"a": 1.0, "b": 2.0}, 3.0)
+    >>> round(model.predict_one({"a": 1.0, "b": 2.0}), 6)
+    3.0
+    >>> frame = pd.DataFrame({"a": [0.0, 1.0], "b": [2.0, 3.0]})
+    >>> model.learn_many(frame, pd.Series([2.0, 4.0]))
+    >>> model.predict_many(frame).shape
+    (2,)
     """
 
     _kind = _Regressor
@@ -137,6 +149,16 @@ swap_until, exact_rows, forgetting
     >>> accuracy = evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
     >>> bool(accuracy.get() > 0.85)
     True
+
+    Classes need not be named beforehand:
+
+    >>> model = OnlineLSSVMClassifier(gamma=0.1)
+    >>> for x, label in (({"a": 0.0}, "low"), ({"a": 9.0}, "high"), ({"a": 1.0}, "low")):
+    ...     model.learn_one(x, label)
+    >>> model.predict_one({"a": 8.0})
+    'high'
+    >>> sorted(model.predict_proba_one({"a": 8.0}))
+    ['high', 'low']
     """
 
     _kind = _Classifier

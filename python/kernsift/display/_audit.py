@@ -43,7 +43,7 @@ class AuditDisplay:
     >>> from kernsift.display import AuditDisplay
     >>> X = np.random.default_rng(7).uniform(-3, 3, (1000, 1))
     >>> model = OnlineLSSVMRegressor(gamma=1.0, max_basis=10)
-    >>> display = AuditDisplay.from_estimator(model, X, np.sin(X[:, 0]))  # doctest: +SKIP
+    >>> display = AuditDisplay.from_estimator(model, X, np.sin(X[:, 0]))
     """
 
     def __init__(

@@ -41,7 +41,7 @@ class BasisPathDisplay:
     >>> from kernsift.display import BasisPathDisplay
     >>> X = np.linspace(0, 6, 50)[:, None]
     >>> model = OROLSRegressor(gamma=1.0).fit(X, np.sin(X[:, 0]))
-    >>> display = BasisPathDisplay.from_estimator(model)  # doctest: +SKIP
+    >>> display = BasisPathDisplay.from_estimator(model)
     """
 
     def __init__(

@@ -51,7 +51,7 @@ class DictionaryDisplay:
     >>> from kernsift.display import DictionaryDisplay
     >>> X, y = make_moons(400, noise=0.2, random_state=7)
     >>> model = SubsetLSSVMClassifier(max_basis=15, gamma=2.0, random_state=0).fit(X, y)
-    >>> display = DictionaryDisplay.from_estimator(model, X, y)  # doctest: +SKIP
+    >>> display = DictionaryDisplay.from_estimator(model, X, y)
     """
 
     def __init__(

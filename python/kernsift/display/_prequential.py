@@ -43,7 +43,7 @@ class PrequentialDisplay:
     >>> from kernsift.display import PrequentialDisplay
     >>> t = np.arange(1000) / 20
     >>> X, y = np.column_stack([np.sin(t), np.cos(t)]), np.sin(2 * t)
-    >>> display = PrequentialDisplay.from_estimator(OnlineLSSVMRegressor(gamma=1.0), X, y)  # doctest: +SKIP
+    >>> display = PrequentialDisplay.from_estimator(OnlineLSSVMRegressor(gamma=1.0), X, y)
     """
 
     def __init__(
@@ -172,6 +172,11 @@ class PrequentialDisplay:
         ax : matplotlib Axes, optional
         **kwargs : dict
             For ``ax.plot``.
+
+        Examples
+        --------
+        >>> from kernsift.display import PrequentialDisplay
+        >>> display = PrequentialDisplay.from_predictions([0.0, 1.0, 2.0], [0.5, 1.0, 1.5], window=2, name="a model")
         """
         truth, said = np.asarray(y_true), np.asarray(y_pred)
         if truth.shape != said.shape or not len(truth):

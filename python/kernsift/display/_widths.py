@@ -36,7 +36,8 @@ class WidthsDisplay:
     >>> from kernsift.display import WidthsDisplay
     >>> X = np.random.default_rng(0).standard_normal((200, 3))
     >>> model = SubsetLSSVMRegressor(gamma="learn", max_basis=20, random_state=0).fit(X, np.sin(3 * X[:, 0]))
-    >>> display = WidthsDisplay.from_estimator(model)  # doctest: +SKIP
+    >>> display = WidthsDisplay.from_estimator(model)
+    >>> axes = display.plot(most=2, color="tab:blue").ax_  # again, another way
     """
 
     def __init__(self, *, relevance: NDArray[np.float64], names: Sequence[str], switched_off: ArrayLike = ()) -> None:

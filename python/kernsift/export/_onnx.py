@@ -252,7 +252,7 @@ def to_onnx(
     >>> from kernsift.export import to_onnx
     >>> X = np.linspace(-3, 3, 100)[:, None]
     >>> model = OnlineLSSVMRegressor(gamma=1.0, max_basis=20).fit(X, np.sin(X[:, 0]))
-    >>> onnx_model = to_onnx(model)  # doctest: +SKIP
+    >>> onnx_model = to_onnx(model)
     """
     for name, value, allowed in (
         ("dtype", dtype, ("float32", "float64")),

@@ -131,7 +131,7 @@ def register_skl2onnx() -> None:
     Examples
     --------
     >>> from kernsift.export import register_skl2onnx
-    >>> register_skl2onnx()  # doctest: +SKIP
+    >>> register_skl2onnx()
     """
     skl2onnx = import_skl2onnx()
     for cls in _PLAIN:

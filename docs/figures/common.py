@@ -1,0 +1,30 @@
+"""What the figures share: colours that tell apart without red and green, and a test problem."""
+
+from __future__ import annotations
+
+import numpy as np
+
+BLUE, ORANGE, GREEN, GREY, PURPLE = "#0072B2", "#D55E00", "#009E73", "#777777", "#8A4FBF"
+
+
+def waves(n, seed, noise=0.3):
+    """A smooth function of two features with noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-3, 3, (n, 2))
+    clean = np.sin(2 * X[:, 0]) + np.cos(X[:, 0] * X[:, 1])
+    return X, clean + noise * rng.standard_normal(n)
+
+
+def rmse(a, b):
+    return float(np.sqrt(np.mean((np.asarray(a) - np.asarray(b)) ** 2)))
+
+
+def plain(axis, ticks):
+    """Round numbers at these places of a logarithmic axis, and no others."""
+    from matplotlib.ticker import NullFormatter, NullLocator
+
+    low, high = axis.get_view_interval()
+    ticks = [t for t in ticks if low <= t <= high]
+    axis.set_ticks(ticks, [f"{t:g}" for t in ticks])
+    axis.set_minor_locator(NullLocator())
+    axis.set_minor_formatter(NullFormatter())
