@@ -97,7 +97,7 @@ void sums() {
   const Index m = 200;
   PreparedRows rows;
   kernel.prepare(t.X.topRows(m), rows);
-  const Matrix L = white ? factor_of(kernel, t.X.topRows(m)) : Matrix();
+  const RowMatrix L = white ? RowMatrix(factor_of(kernel, t.X.topRows(m))) : RowMatrix();
   NormalSums into{Matrix::Zero(m, m), Matrix::Zero(m, 1), Vector::Zero(m), Vector::Zero(1), Vector::Zero(1), 0};
   const Panels elements = elements_of(kernel, rows);
   const RowMatrix Y = t.y;
@@ -108,7 +108,8 @@ void solve() {
   const Matrix A = check::normal_rows(300, 300, 3);
   const Matrix M = A * A.transpose(), z = check::normal_rows(300, 2, 4);
   Matrix theta;
-  measured([&] { solve_ridge(M, z, 0.1, theta); });
+  const Vector s = A.col(0);
+  measured([&] { solve_ridge(M, s, 300.0, z, 0.1, theta); });
 }
 
 void eigen() {
