@@ -37,6 +37,8 @@ def cases(mode: str, data: Path | None) -> Iterator[Case]:
     told = {**told, "gamma": 1 / 10, "alpha": 0.1, "measure": "rmse"}
     n, goal = (500, 0.9) if small else (10_000, 0.27)
     yield Case(f"synthetic {n} to rmse {goal}", synthetic(n), {**told, "goal": goal}, ALL)
+    names = ["kernsift, LSSVM on fewer rows", "KernelRidge", "GaussianProcessRegressor", "SVC", "libsvm"]
+    yield Case(f"synthetic {n} to rmse {goal}, a kernel on every row used", synthetic(n), {**told, "goal": goal}, names)
     if not small:
         some = ["kernsift, gamma='learn'", "kernsift, one width, learned", "kernsift", "Nystroem+Ridge", "lightgbm"]
         some += ["SVC, all rows"] * (mode == "full")
@@ -112,6 +114,10 @@ def online(a: Arrays, told: Told, m: int) -> Any:
     return kernsift.OnlineLSSVMRegressor(gamma=told["gamma"], alpha=1e-5 * len(a["X"]), max_basis=m)
 
 
+def dense(a: Arrays, told: Told, size: int) -> Any:
+    return kernsift.LSSVMRegressor(gamma=told["gamma"], alpha=told["alpha"])
+
+
 def sized(make: Callable[[Arrays, Told], Any]) -> Callable[[Arrays, Told, int], Any]:
     return lambda a, told, m: make(a, {**told, "m": m})
 
@@ -154,6 +160,7 @@ RIVALS: dict[str, Rival] = {
     "kernsift, one width, learned": stepped(SIZES, learned(True)),
     "kernsift, gamma='learn'": stepped(SIZES, learned(False)),
     "kernsift, online, one pass": stepped(SIZES, online),
+    "kernsift, LSSVM on fewer rows": stepped(ROWS[:7], dense, rows=True),
     "Nystroem+Ridge": stepped(FEATURES, sized(nystroem(ridge))),
     "Nystroem+SGD": stepped(FEATURES[3::2], sized(nystroem(sgd))),
     "Nystroem+LinearSVC": stepped(FEATURES[3::2], sized(nystroem(linear_svc))),
