@@ -33,6 +33,13 @@ Panels elements_from(const Kernel& kernel, const Rows& vectors) {
   return elements_of(kernel, rows);
 }
 
+// Symmetric, so that its columns are its rows: handed over, not copied.
+Array symmetric_to_numpy(Matrix&& M) {
+  auto* kept = new Matrix(std::move(M));
+  const py::capsule owner(kept, [](void* p) { delete static_cast<Matrix*>(p); });
+  return Array({kept->rows(), kept->cols()}, kept->data(), owner);
+}
+
 Matrix square(const Array& a, const char* name) { return rows(a, a.ndim() == 2 ? a.shape(0) : -1, name); }
 
 py::array_t<std::uint64_t> row_keys(const Array& X, std::uint64_t seed) {
@@ -80,9 +87,9 @@ py::tuple pivots(const Kernel& kernel, const Array& X, const Indices& which, Cho
   return py::make_tuple(from_indices(result.chosen), to_numpy(result.L));
 }
 
-py::dict sums_to_dict(const NormalSums& sums) {
+py::dict sums_to_dict(NormalSums&& sums) {
   py::dict out;
-  out["M"] = to_numpy(sums.M);
+  out["M"] = symmetric_to_numpy(std::move(sums.M));
   out["z"] = to_numpy(sums.z);
   out["s"] = vector_to_numpy(sums.s);
   out["y"] = vector_to_numpy(sums.y);
@@ -99,7 +106,7 @@ py::dict normal_sums(const Kernel& kernel, const Array& vectors, const Array& L,
   const auto y = rows(Y, -1, "Y");
   const auto v = vector(weight, x.rows(), "weight");
   const auto o = vector(offset, y.cols(), "offset");
-  const Matrix factor = square(L, "L");
+  const auto factor = rows(L, basis.rows(), "L");
   if (y.rows() != x.rows()) throw std::invalid_argument("X and Y must have as many rows as each other");
   if (factor.rows() != basis.rows()) throw std::invalid_argument("L must have one row per vector");
   NormalSums sums;
@@ -110,23 +117,25 @@ py::dict normal_sums(const Kernel& kernel, const Array& vectors, const Array& L,
     sums.z = Matrix::Zero(m, c);
     sums.s = Vector::Zero(m);
     sums.y = sums.yy = Vector::Zero(c);
-    const Matrix none;
-    accumulate(kernel, elements_from(kernel, basis), fast ? none : factor, x, y, v, o, sums);
+    const RowMatrix none;
+    accumulate(kernel, elements_from(kernel, basis), fast ? Rows(none) : Rows(factor), x, y, v, o, sums);
     if (fast && whitened) whiten(factor, sums);
     sums.M.triangularView<Eigen::StrictlyUpper>() = sums.M.transpose();
   }
-  return sums_to_dict(sums);
+  return sums_to_dict(std::move(sums));
 }
 
-py::object ridge(const Array& M, const Array& z, double alpha) {
-  const Matrix m = square(M, "M");
+py::object ridge(const Array& M, const Array& s, double weight, const Array& z, double alpha) {
+  const auto given = rows(M, M.ndim() == 2 ? M.shape(0) : -1, "M");
+  const Eigen::Map<const Matrix> m(given.data(), given.rows(), given.cols());  // symmetric
+  const auto sum = vector(s, m.rows(), "s");
   const Matrix right = rows(z, -1, "z");
   if (right.rows() != m.rows()) throw std::invalid_argument("z must have one row per row of M");
   Matrix theta;
   bool solved;
   {
     py::gil_scoped_release unlocked;
-    solved = solve_ridge(m, right, alpha, theta);
+    solved = solve_ridge(m, sum, weight, right, alpha, theta);
   }
   if (!solved) return py::none();
   return to_numpy(theta);
@@ -209,12 +218,13 @@ void bind_subset(py::module_& m) {
   m.def(
       "whitening_growth",
       [](const Array& L) {
-        const Matrix factor = square(L, "L");
+        const auto factor = rows(L, L.ndim() == 2 ? L.shape(0) : -1, "L");
         py::gil_scoped_release unlocked;
         return whitening_growth(factor);
       },
       py::arg("L").noconvert());
-  m.def("solve_ridge", &ridge, py::arg("M").noconvert(), py::arg("z").noconvert(), py::arg("alpha"));
+  m.def("solve_ridge", &ridge, py::arg("M").noconvert(), py::arg("s").noconvert(), py::arg("weight"),
+        py::arg("z").noconvert(), py::arg("alpha"));
   m.def("spectrum", &spectrum_of, py::arg("M").noconvert(), py::arg("z").noconvert());
   m.def(
       "deletion_order",
@@ -272,7 +282,7 @@ void bind_subset(py::module_& m) {
       [](const Kernel& kernel, const Array& vectors, const Array& L, const Array& X) {
         const auto basis = rows(vectors, kernel.n_features(), "vectors");
         const auto x = rows(X, kernel.n_features(), "X");
-        const Matrix factor = square(L, "L");
+        const auto factor = rows(L, basis.rows(), "L");
         if (factor.rows() != basis.rows()) throw std::invalid_argument("L must have one row per vector");
         Array out = array(x.rows(), basis.rows());
         auto result = rows_out(out);

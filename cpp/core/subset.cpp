@@ -36,7 +36,7 @@ void mirror(Matrix& M) { M.triangularView<Eigen::StrictlyUpper>() = M.transpose(
 
 }  // namespace
 
-void accumulate(const Kernel& kernel, const Panels& elements, const ConstMatrixRef& L, const Rows& X, const Rows& Y,
+void accumulate(const Kernel& kernel, const Panels& elements, const Rows& L, const Rows& X, const Rows& Y,
                 const ConstVectorRef& weight, const ConstVectorRef& offset, NormalSums& sums) {
   const Index m = elements.size(), c = Y.cols();
   Matrix K(elements.padded(), kTile), targets(kTile, c + 1), products(m, c + 1);
@@ -70,7 +70,7 @@ void accumulate(const Kernel& kernel, const Panels& elements, const ConstMatrixR
   sums.s += products.col(c);
 }
 
-void whiten(const ConstMatrixRef& L, NormalSums& sums) {
+void whiten(const Rows& L, NormalSums& sums) {
   const auto factor = L.triangularView<Eigen::Lower>();
   mirror(sums.M);
   factor.solveInPlace(sums.M);
@@ -80,7 +80,7 @@ void whiten(const ConstMatrixRef& L, NormalSums& sums) {
   factor.solveInPlace(sums.s);
 }
 
-double whitening_growth(const ConstMatrixRef& L) {
+double whitening_growth(const Rows& L) {
   // Power iterations for the largest eigenvalues of K and of K^-1; twenty give them within a factor of two.
   const auto factor = L.triangularView<Eigen::Lower>();
   const auto largest = [&](auto&& apply) {
@@ -110,10 +110,13 @@ Spectrum spectrum(const ConstMatrixRef& M, const ConstMatrixRef& z) {
   return {solver.eigenvalues().cwiseMax(0.0), solver.eigenvectors(), solver.eigenvectors().transpose() * z};
 }
 
-bool solve_ridge(const ConstMatrixRef& M, const ConstMatrixRef& z, double alpha, Matrix& theta) {
-  Matrix A = M;
+bool solve_ridge(const ConstMatrixRef& M, const ConstVectorRef& s, double weight, const ConstMatrixRef& z, double alpha,
+                 Matrix& theta) {
+  Matrix A(M.rows(), M.cols());
+  A.triangularView<Eigen::Lower>() = M;
+  if (weight > 0) A.selfadjointView<Eigen::Lower>().rankUpdate(s, -1.0 / weight);
   A.diagonal().array() += alpha;
-  const Eigen::LLT<Matrix> factor(A);
+  const Eigen::LLT<Eigen::Ref<Matrix>> factor(A);  // in place
   if (factor.info() != Eigen::Success) return false;
   theta = factor.solve(z);
   return theta.allFinite();
@@ -187,8 +190,7 @@ void LeaveOneOut::predictions(const Kernel& kernel, const Panels& elements, cons
   });
 }
 
-void basis_coordinates(const Kernel& kernel, const Panels& elements, const ConstMatrixRef& L, const Rows& X,
-                       RowsOut out) {
+void basis_coordinates(const Kernel& kernel, const Panels& elements, const Rows& L, const Rows& X, RowsOut out) {
   const Index m = elements.size();
   Matrix K(elements.padded(), kTile);
   PreparedRows rows;

@@ -21,17 +21,19 @@ struct NormalSums {
   double weight = 0;
 };
 
+// Factors L are taken as numpy has them, row after row: a copy of a large one would be missed elsewhere.
+
 // Adds the rows to sums in kernel coordinates (k in the place of w), or in w if a factor L is given (m x m; an empty
 // one means kernel coordinates). offset: (outputs).
-void accumulate(const Kernel& kernel, const Panels& elements, const ConstMatrixRef& L, const Rows& X, const Rows& Y,
+void accumulate(const Kernel& kernel, const Panels& elements, const Rows& L, const Rows& X, const Rows& Y,
                 const ConstVectorRef& weight, const ConstVectorRef& offset, NormalSums& sums);
 
 // M <- L^-1 M L^-T, z <- L^-1 z, s <- L^-1 s: from kernel coordinates to orthonormal ones.
-void whiten(const ConstMatrixRef& L, NormalSums& sums);
+void whiten(const Rows& L, NormalSums& sums);
 
 // How much the rounding of sums in kernel coordinates grows on the way to orthonormal ones, relative to M: the
 // condition of K = L L', by a few power iterations.
-double whitening_growth(const ConstMatrixRef& L);
+double whitening_growth(const Rows& L);
 
 // The eigenvalues of sum v (w - mean)(w - mean)' (of M without intercept), ascending, and Q'z in its eigenvectors:
 // what GCV, the evidence and every alpha need.
@@ -41,9 +43,11 @@ struct Spectrum {
 };
 Spectrum spectrum(const ConstMatrixRef& M, const ConstMatrixRef& z);
 
-// theta = (M + alpha I)^-1 z by Cholesky, M already centred. False where M + alpha I is not positive definite to
+// theta = (M - ss'/weight + alpha I)^-1 z by Cholesky, for the sums of rows of that weight, z about the mean; weight 0
+// means no intercept. One square matrix besides M, in which it is factored. False where it is not positive definite to
 // working precision.
-bool solve_ridge(const ConstMatrixRef& M, const ConstMatrixRef& z, double alpha, Matrix& theta);
+bool solve_ridge(const ConstMatrixRef& M, const ConstVectorRef& s, double weight, const ConstMatrixRef& z, double alpha,
+                 Matrix& theta);
 
 // Leave-one-out of the model with the basis fixed. A row of weight v leaves one unit of it (all of it if v < 1), which
 // is what refitting gives when the row stands v times in the table. [MATH LOO]
@@ -64,8 +68,7 @@ struct LeaveOneOut {
 };
 
 // w(x) of rows, (rows, m).
-void basis_coordinates(const Kernel& kernel, const Panels& elements, const ConstMatrixRef& L, const Rows& X,
-                       RowsOut out);
+void basis_coordinates(const Kernel& kernel, const Panels& elements, const Rows& L, const Rows& X, RowsOut out);
 
 // Over-select, then delete (BEYOND 2): from the elements of G = K'VK and K_mm those that cost least go,
 // max(1, fraction of what is there) at a time, until `target` are left [BEYOND B4]. The cost of one deletion is

@@ -201,19 +201,22 @@ class Centred:
         if fit_intercept:
             self.mean = state.s / state.weight
             shift = state.y / state.weight
-            self.M = state.M - np.outer(state.s, self.mean)
             self.z = state.z - np.outer(state.s, shift)
             self.yy = np.maximum(state.yy - state.y * shift, 0.0)
             self.mean_y = state.offset + shift
         else:
             self.mean = np.zeros_like(state.s)
-            self.M = state.M
             self.z = state.z + np.outer(state.s, state.offset)
             self.yy = state.yy + 2 * state.offset * state.y + state.weight * state.offset**2
             self.mean_y = np.zeros_like(state.offset)
-        self.M, self.z = np.ascontiguousarray(self.M), np.ascontiguousarray(self.z)
+        self._sums, self._sum, self.z = (np.ascontiguousarray(a) for a in (state.M, state.s, self.z))
         self.precision = max(state.precision, _EPS * len(state.s))
         self._spectrum: tuple[Array, Array, Array] | None = None
+
+    @property
+    def M(self) -> Array:
+        """Cross products about the mean; made when asked for, because a large one is felt."""
+        return self._sums - np.outer(self._sum, self.mean) if self.bias else self._sums
 
     @property
     def spectrum(self) -> tuple[Array, Array, Array]:
@@ -277,7 +280,9 @@ class Centred:
 
     def theta(self, alpha: float) -> Array:
         """Coefficients in orthonormal coordinates."""
-        theta = _core.solve_ridge(self.M, self.z, alpha) if alpha > 0 and self._spectrum is None else None
+        theta = None
+        if alpha > 0 and self._spectrum is None:
+            theta = _core.solve_ridge(self._sums, self._sum, self.bias * self.weight, self.z, alpha)
         if theta is None:  # the smallest minimiser: directions below rounding hold nothing but rounding
             values, vectors, f = self.spectrum
             real = values > self.precision * self.largest

@@ -1,0 +1,328 @@
+// The work whose instructions are counted: each piece a few milliseconds of one part of the core, on samples that are
+// always the same.  work NAME runs one piece, work alone lists them.  Only what happens inside `measured` counts.
+#include <Eigen/Cholesky>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <numeric>
+
+#include "core/feature_vectors.hpp"
+#include "core/forward_selection.hpp"
+#include "core/gram.hpp"
+#include "core/lssvm.hpp"
+#include "core/lstd.hpp"
+#include "core/online_lssvm.hpp"
+#include "core/pivots.hpp"
+#include "core/sls_path.hpp"
+#include "core/sparse_lssvm.hpp"
+#include "core/subset.hpp"
+#include "core/width_gradient.hpp"
+#include "tests/random.hpp"
+
+// Never inlined nor cloned: valgrind knows it by its name.
+#ifdef __clang__
+extern "C" __attribute__((noinline)) void measured(const std::function<void()>& work) { work(); }
+#else
+extern "C" __attribute__((noipa)) void measured(const std::function<void()>& work) { work(); }
+#endif
+
+namespace {
+
+using namespace kernsift;
+
+struct Table {
+  RowMatrix X;
+  Matrix y;  // one target: smooth in a few features, and a little noise
+  Vector ones;
+};
+
+Table table(Index n, Index d, unsigned seed = 1) {
+  Table t{check::normal_rows(n, d, seed), check::normal_rows(n, 1, seed + 100) * 0.1, Vector::Ones(n)};
+  t.y.col(0).array() += (2.0 * t.X.col(0).array()).sin() + 0.5 * t.X.col(1).array() * t.X.col(2).array();
+  return t;
+}
+
+Kernel kernel_of(Index d, KernelKind kind = KernelKind::rbf) {
+  return Kernel(kind, Vector::Constant(d, 1.0 / static_cast<double>(d)), 3, 1.0, Vector::Zero(d));
+}
+
+std::vector<Index> all(Index n) {
+  std::vector<Index> which(static_cast<std::size_t>(n));
+  std::iota(which.begin(), which.end(), Index{0});
+  return which;
+}
+
+Matrix factor_of(const Kernel& kernel, const Rows& X) {
+  PreparedRows rows;
+  kernel.prepare(X, rows);
+  Matrix K;
+  gram_lower(kernel, rows, K);
+  const Index m = X.rows();
+  Matrix L = K.topLeftCorner(m, m).triangularView<Eigen::Lower>();
+  L.diagonal().array() += 1e-10;
+  return Eigen::LLT<Matrix>(L).matrixL();
+}
+
+template <KernelKind kind>
+void block() {
+  const Table t = table(512, 20);
+  const Kernel kernel = kernel_of(20, kind);
+  PreparedRows rows;
+  kernel.prepare(t.X, rows);
+  const Panels elements = panels_of(rows, 0, 200, 20);
+  Matrix out(elements.padded(), 512);
+  measured([&] { kernel.block(elements, rows, 0, 512, out); });
+}
+
+void expand() {
+  const Table t = table(2000, 20);
+  const Kernel kernel = kernel_of(20);
+  PreparedRows rows;
+  kernel.prepare(t.X.topRows(200), rows);
+  const Panels elements = panels_of(rows, 0, 200, 20);
+  const Matrix coef = check::normal_rows(elements.padded(), 1, 7);
+  RowMatrix out(2000, 1);
+  measured([&] {
+    PreparedRows some;
+    kernel.prepare(t.X, some);
+    kernel.expand(elements, coef, Vector::Zero(1), some, 0, 2000, out);
+  });
+}
+
+template <bool white>
+void sums() {
+  const Table t = table(1024, 20);
+  const Kernel kernel = kernel_of(20);
+  const Index m = 200;
+  PreparedRows rows;
+  kernel.prepare(t.X.topRows(m), rows);
+  const RowMatrix L = white ? RowMatrix(factor_of(kernel, t.X.topRows(m))) : RowMatrix();
+  NormalSums into{Matrix::Zero(m, m), Matrix::Zero(m, 1), Vector::Zero(m), Vector::Zero(1), Vector::Zero(1), 0};
+  const Panels elements = elements_of(kernel, rows);
+  const RowMatrix Y = t.y;
+  measured([&] { accumulate(kernel, elements, L, t.X, Y, t.ones, Vector::Zero(1), into); });
+}
+
+void solve() {
+  const Matrix A = check::normal_rows(300, 300, 3);
+  const Matrix M = A * A.transpose(), z = check::normal_rows(300, 2, 4);
+  Matrix theta;
+  const Vector s = A.col(0);
+  measured([&] { solve_ridge(M, s, 300.0, z, 0.1, theta); });
+}
+
+void eigen() {
+  const Matrix A = check::normal_rows(120, 120, 3);
+  const Matrix M = A * A.transpose(), z = check::normal_rows(120, 2, 4);
+  measured([&] { spectrum(M, z); });
+}
+
+void deletion() {
+  const Table t = table(200, 10);
+  const Kernel kernel = kernel_of(10);
+  const Matrix L = factor_of(kernel, t.X);
+  Matrix K = L * L.transpose();
+  Matrix G = K * K;
+  const Matrix z = K * t.y;
+  measured([&] { deletion_order(G, K, z, 0.1, 100, 0.05); });
+}
+
+template <class State>
+void learn(const OnlineSettings& settings, Index n, Index d, Index warm, bool repeats = false) {
+  Table t = table(n, d);
+  if (repeats)  // neighbourhoods seen already
+    for (Index i = warm; i < n; ++i) t.X.row(i) = t.X.row(i % warm) + 1e-3 * t.X.row(i);
+  const RowMatrix Y = t.y;
+  OnlineLSSVM<State> model(kernel_of(d), 1, settings);
+  RowMatrix apriori(n, 1);
+  std::vector<std::uint8_t> outcome(static_cast<std::size_t>(n));
+  std::vector<std::int64_t> victim(static_cast<std::size_t>(n));
+  const auto some = [&](Index first, Index count) {
+    model.learn(t.X.middleRows(first, count), Y.middleRows(first, count), t.ones.segment(first, count),
+                {apriori.middleRows(first, count), outcome.data() + first, victim.data() + first, false, 1});
+  };
+  if (warm > 0) some(0, warm);
+  measured([&] {
+    some(warm, n - warm);
+    model.settle();
+  });
+}
+
+constexpr Admission kProduct{Rule::product, 1e-2, 1e-4}, kNovelty{Rule::novelty, 1e-2, 0};
+
+void stream() { learn<OrthonormalState>({0.1, kProduct, 60, true, 0, 200}, 1200, 8, 0); }
+void stream_papers() { learn<OrthonormalState>({0.1, kProduct, 80, false}, 1500, 8, 0); }
+void stream_inverse() { learn<InverseState>({0.1, kProduct, 80, false}, 800, 8, 0); }
+void stream_quiet() { learn<OrthonormalState>({1.0, kNovelty, 0, false}, 3000, 20, 150, true); }
+
+void rows() {
+  const Index n = 600, d = 10;
+  const Table t = table(n, d);
+  OnlineLSSVM<OrthonormalState> model(kernel_of(d), 1, {0.1, kProduct, 60, true});
+  const Vector one = Vector::Ones(1);
+  Vector out(1);
+  measured([&] {
+    for (Index i = 0; i < n; ++i) {
+      model.predict_one(t.X.row(i).transpose(), out);
+      model.update(t.X.row(i).transpose(), t.y.row(i).transpose(), 1.0);
+    }
+  });
+}
+
+void predict() {
+  const Table t = table(1500, 10);
+  const RowMatrix Y = t.y;
+  OnlineLSSVM<OrthonormalState> model(kernel_of(10), 1, {0.1, kNovelty, 100, true});
+  RowMatrix apriori(300, 1), out(1500, 1);
+  std::vector<std::uint8_t> outcome(300);
+  std::vector<std::int64_t> victim(300);
+  model.learn(t.X.topRows(300), Y.topRows(300), t.ones.head(300), {apriori, outcome.data(), victim.data()});
+  model.settle();
+  Vector spread(1500), delta(1500);
+  measured([&] {
+    model.predict(t.X, out);
+    model.variance(t.X, spread, delta);
+  });
+}
+
+template <SelectionForm form>
+void efvs() {
+  const Table t = table(2000, 10);
+  const Kernel kernel = kernel_of(10);
+  Patterns patterns(kernel, t.X, all(2000));
+  FeatureVectorSettings settings;
+  settings.max_basis = 80;
+  settings.candidate_tol = 1e-8;
+  settings.seed = 5;
+  settings.form = form;
+  measured([&] { select_feature_vectors(patterns, t.ones, settings); });
+}
+
+template <int which>
+void pivoting() {
+  const Table t = table(2000, 10);
+  const Kernel kernel = kernel_of(10);
+  Patterns patterns(kernel, t.X, all(2000));
+  measured([&] {
+    if (which == 0) independent(patterns, 1e-3, 80);
+    if (which == 1) greedy_pivots(patterns, 1e-8, 80);
+    if (which == 2) random_pivots(patterns, t.ones, 1e-8, 80, 40, 3);
+  });
+}
+
+void forward(Criterion criterion, Index candidates, Index n) {
+  const Table t = table(n, 10);
+  KernelColumns columns({kernel_of(10)}, t.X, t.ones, 1);
+  SelectionSettings settings;
+  settings.criterion = criterion;
+  settings.n_candidates = candidates;
+  settings.stop = StopRule::none;
+  settings.max_basis = 40;
+  ForwardSelection selection(columns, t.y, t.ones, all(n), settings);
+  measured([&] {
+    while (selection.step()) {
+    }
+    selection.model();
+  });
+}
+void orols() { forward(Criterion::residual, 0, 2000); }
+void ols() { forward(Criterion::error_reduction, 0, 500); }
+void ols59() { forward(Criterion::error_reduction, 59, 1000); }
+
+void dense() {
+  const Table t = table(300, 10);
+  const RowMatrix Y = t.y;
+  DenseSolution out;
+  measured([&] {
+    solve_dense(kernel_of(10), t.X, Y, t.ones, 0.1, true, out);
+    dense_slack(out.factor.topRows(300), t.ones, 0.1, true);
+  });
+}
+
+void isls() {
+  const Table t = table(400, 10);
+  const RowMatrix Y = t.y;
+  measured([&] {
+    const SparseBasis basis(kernel_of(10), t.X, all(120), true);
+    SparseSolution start;
+    solve_sparse(basis, Y, t.ones, 0.1, true, start);
+    isls_path(basis, std::move(start), t.ones, {});
+  });
+}
+
+void sls() {
+  const Table t = table(150, 10);
+  const RowMatrix Y = t.y;
+  PruningPath path;
+  measured([&] { sls_path(kernel_of(10), t.X, Y, t.ones, 0.1, true, {}, path); });
+}
+
+void widths() {
+  const Table t = table(500, 8);
+  const RowMatrix Y = t.y;
+  WidthProblem problem(KernelKind::rbf, t.X, t.X.topRows(60), Y, t.ones, Vector::Zero(500), true, 1e-10);
+  measured([&] { problem.evaluate(Vector::Constant(8, 0.1), 0.1, WidthCriterion::loo, 1.0, true, false); });
+}
+
+void lstd() {
+  const Index n = 600;
+  const Table t = table(n + 1, 6);
+  std::unique_ptr<bool[]> flags(new bool[n]()), learned(new bool[n]());
+  std::vector<std::uint8_t> outcome(2 * n);
+  std::vector<std::int64_t> victim(2 * n);
+  KernelLSTD model(kernel_of(6), {0.01, 0.9, 0.5, {Rule::novelty, 1e-3, 0.0}, 50, false});
+  measured([&] {
+    model.learn(t.X.topRows(n), t.y.col(0).head(n), t.X.bottomRows(n), flags.get(), flags.get(),
+                {outcome.data(), victim.data(), learned.get()});
+  });
+}
+
+const struct {
+  const char* name;
+  void (*run)();
+} kWork[] = {
+    {"kernel_rbf", block<KernelKind::rbf>},
+    {"kernel_laplacian", block<KernelKind::laplacian>},
+    {"kernel_matern52", block<KernelKind::matern52>},
+    {"kernel_polynomial", block<KernelKind::polynomial>},
+    {"kernel_expand", expand},
+    {"subset_sums", sums<false>},
+    {"subset_sums_orthonormal", sums<true>},
+    {"subset_ridge", solve},
+    {"subset_spectrum", eigen},
+    {"subset_deletion", deletion},
+    {"stream_default", stream},
+    {"stream_papers", stream_papers},
+    {"stream_inverse", stream_inverse},
+    {"stream_quiet", stream_quiet},
+    {"stream_rows", rows},
+    {"stream_predict", predict},
+    {"select_efvs_cached", efvs<SelectionForm::cached>},
+    {"select_efvs_lazy", efvs<SelectionForm::lazy>},
+    {"select_independent", pivoting<0>},
+    {"select_greedy", pivoting<1>},
+    {"select_rpcholesky", pivoting<2>},
+    {"path_orols", orols},
+    {"path_ols", ols},
+    {"path_ols59", ols59},
+    {"path_isls", isls},
+    {"path_sls", sls},
+    {"lssvm_dense", dense},
+    {"widths_gradient", widths},
+    {"lstd", lstd},
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  for (const auto& piece : kWork) {
+    if (argc < 2) {
+      std::puts(piece.name);
+    } else if (std::strcmp(argv[1], piece.name) == 0) {
+      piece.run();
+      return 0;
+    }
+  }
+  return argc < 2 ? 0 : 2;
+}

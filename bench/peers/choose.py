@@ -1,0 +1,104 @@
+"""Choosing 500 landmarks without looking at the targets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import kernsift
+import numpy as np
+from benchmarks.selection_rivals import efvs
+from measures import Array, Arrays, Rival, Told, forest, rbf
+from runner import Case
+from scipy.linalg import cholesky, solve_triangular
+
+TITLE = "Selection of landmarks"
+ABOUT = """Rows (k-means: means) whose kernels shall span the others: time, and in the place of an error the mean part
+of k(x, x) that they leave, over 5,000 rows."""
+
+
+def cases(mode: str, data: Path | None) -> Iterator[Case]:
+    m = {"smoke": 20}.get(mode, 500)
+    for n in {"smoke": (500,), "quick": (10_000,)}.get(mode, (10_000, 500_000)):
+        arrays = forest(data, n)
+        keep = ["kernsift, RPCholesky", "kernsift, EFVS", "kernsift, greedy", "numpy EFVS", "MiniBatchKMeans",
+                "uniform random"]  # fmt: skip
+        if n <= 10_000:
+            keep += ["kernsift, one pass (ALD)", "dlib subset finder"]
+        yield Case(f"{m} of {n:,}", {"X": arrays["X"]}, {"m": m, "gamma": 1 / 54}, keep)
+
+
+def left(X: Array, basis: Array, gamma: float) -> float:
+    few = np.array(X[:: max(1, len(X) // 5000)][:5000])
+    L = cholesky(rbf(basis, basis, gamma) + 1e-10 * np.eye(len(basis)), lower=True)
+    W = solve_triangular(L, rbf(basis, few, gamma), lower=True)
+    return float(1 - (W**2).sum(0).mean())
+
+
+def chooser(choose: Callable[[Array, Told], Array]) -> Rival:
+    """A function that answers landmarks as rows, or their numbers."""
+
+    def rival(a: Arrays, told: Told) -> tuple[Any, Any]:
+        X = np.array(a["X"])
+
+        def judge(found: Array) -> dict[str, Any]:
+            basis = X[found] if np.ndim(found) == 1 else found
+            return {"error": left(X, basis, told["gamma"]), "size": len(basis)}
+
+        return lambda: choose(X, told), judge
+
+    return rival
+
+
+def ours(basis: str) -> Callable[[Array, Told], Array]:
+    def choose(X: Array, told: Told) -> Array:
+        model = kernsift.SubsetLSSVMRegressor(gamma=told["gamma"], basis=basis, max_basis=told["m"], random_state=0)
+        return model.select_basis(X)._basis.indices  # public once something is learned on it
+
+    return choose
+
+
+def ours_efvs(X: Array, told: Told) -> Array:
+    selector = kernsift.FeatureVectorSelector(gamma=told["gamma"], n_components=told["m"], random_state=0)
+    return selector.fit(X).basis_indices_
+
+
+def numpy_efvs(X: Array, told: Told) -> Array:
+    return np.array(efvs(X, told["gamma"], told["m"], 59, 59, np.random.default_rng(0)))
+
+
+def kmeans(X: Array, told: Told) -> Array:
+    from sklearn.cluster import MiniBatchKMeans
+
+    return MiniBatchKMeans(told["m"], random_state=0, n_init=1).fit(X).cluster_centers_
+
+
+def random(X: Array, told: Told) -> Array:
+    return np.random.default_rng(0).permutation(len(X))[: told["m"]]
+
+
+def dlib_finder(a: Arrays, told: Told) -> tuple[Any, Any]:
+    from native import compiled, run
+
+    compiled("dlib_subset")
+    X = np.array(a["X"])
+
+    def judge(out: list[float]) -> dict[str, Any]:
+        basis = np.array(out[2:]).reshape(int(out[1]), -1)
+        return {"seconds": out[0], "error": left(X, basis, told["gamma"]), "size": len(basis)}
+
+    return lambda: run("dlib_subset", X, np.zeros(len(X)), told["gamma"], told["m"]), judge
+
+
+RIVALS: dict[str, Rival] = {
+    "kernsift, RPCholesky": chooser(ours("rpcholesky")),
+    "kernsift, EFVS": chooser(ours_efvs),
+    "kernsift, greedy": chooser(ours("greedy")),
+    "kernsift, one pass (ALD)": chooser(ours("ald")),
+    "numpy EFVS": chooser(numpy_efvs),
+    "MiniBatchKMeans": chooser(kmeans),
+    "uniform random": chooser(random),
+    "dlib subset finder": dlib_finder,
+}
+__all__ = ["ABOUT", "RIVALS", "TITLE", "cases"]

@@ -1,0 +1,60 @@
+"""Large bases in one batch: time against the flops, memory against one m x m matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import kernsift
+import numpy as np
+from measures import Arrays, Rival, Told, of_peak
+from runner import Case
+
+TITLE = "Large bases"
+ABOUT = """A fit on m given rows of n, d = 20, one ridge: seconds, part of the same run's dgemm peak on n (2md + m²) +
+5m³/3 flops (the factor of K and the solution m³/3 each, the sums to orthonormal coordinates m³), and memory in units
+of 8m² bytes, of one square matrix."""
+
+
+def cases(mode: str, data: Path | None) -> Iterator[Case]:
+    sizes = {"smoke": (100,), "quick": (1000, 2000), "default": (2000, 4000), "full": (2000, 4000, 7000, 10_000)}[mode]
+    for m in sizes:
+        n = 3 * m if mode == "smoke" else max(20_000, 2 * m)
+        names = ["kernsift", "kernsift, alpha='gcv'"] if m <= 2000 else ["kernsift"]
+        yield Case(f"m={m:,}, n={n:,}", {}, {"m": m, "n": n}, [*names, "Nystroem+Ridge"])
+
+
+def given(alpha: Any) -> Rival:
+    def rival(a: Arrays, told: Told) -> tuple[Any, Any]:
+        X, y = rows(told)
+        m, n = told["m"], told["n"]
+        model = kernsift.SubsetLSSVMRegressor(gamma=1 / 20, alpha=alpha, basis=np.arange(m))
+
+        def judge(_: Any) -> dict[str, Any]:
+            return {"size": m, "square": 8 * m * m / 2**20, **of_peak(n * (40.0 * m + m * m) + 5 / 3 * float(m) ** 3)}
+
+        return lambda: model.fit(X, y), judge
+
+    return rival
+
+
+def rows(told: Told) -> tuple[Any, Any]:
+    X = np.random.default_rng(0).standard_normal((told["n"], 20))
+    return X, np.sin(X[:, 0]) + X[:, 1] * X[:, 2]
+
+
+def nystroem(a: Arrays, told: Told) -> tuple[Any, Any]:
+    from benchmarks.bench_subset import nystroem_ridge
+
+    X, y = rows(told)
+    model = nystroem_ridge(X, 1 / 20, told["m"], 0.5)
+    return lambda: model.fit(X, y), lambda _: {"size": told["m"], "square": 8 * told["m"] ** 2 / 2**20}
+
+
+RIVALS: dict[str, Rival] = {
+    "kernsift": given(0.5),
+    "kernsift, alpha='gcv'": given("gcv"),
+    "Nystroem+Ridge": nystroem,
+}
+__all__ = ["ABOUT", "RIVALS", "TITLE", "cases"]
