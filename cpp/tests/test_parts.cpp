@@ -1,3 +1,6 @@
+#include <new>
+
+#include "core/parallel.hpp"
 #include "core/span.hpp"
 #include "core/symmetric_inverse.hpp"
 #include "tests/check.hpp"
@@ -59,4 +62,21 @@ TEST(span_remove_and_rotate_leave_the_represented_matrices_alone) {
   // theta still is the same function on the elements that stay: L_new theta_head = rows_left * old theta
   const Matrix old_values = rows_left * L.transpose() * beta;
   CHECK((after * theta.topRows(m - 1) - old_values).cwiseAbs().maxCoeff() < 1e-12 * old_values.cwiseAbs().maxCoeff());
+}
+
+TEST(a_task_that_throws_on_any_thread_ends_the_call_and_not_the_process) {
+  for (const Index bad : {Index(0), Index(7), Index(49)}) {
+    std::atomic<int> begun{0};
+    bool caught = false;
+    try {
+      parallel_for(50, 3, [&](Index task) {
+        ++begun;
+        if (task == bad) throw std::bad_alloc();
+      });
+    } catch (const std::bad_alloc&) {
+      caught = true;
+    }
+    CHECK(caught);
+    CHECK(begun > bad);
+  }
 }

@@ -180,17 +180,14 @@ class OnlineLSSVMRegressor(RegressorMixin, StreamRegression):
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         std : ndarray of the same shape, only with ``return_std=True``
         """
-        scores = self._scores(X)
-        mean = scores[:, 0] if self._flat else scores
         if not return_std:
-            return mean
+            scores = self._scores(X)
+            return scores[:, 0] if self._flat else scores
         self._needs_ridge("predict(return_std=True)")
-        core = self._fitted()
-        spread, delta = core.variance(self._rows(X), n_threads(self.n_jobs))
+        mean, spread, delta, noise = self._fitted().predict_with_spread(self._rows(X), n_threads(self.n_jobs))
         # [MATH 1.9] alpha w'Cw + delta in units of the prior, whose scale is noise / alpha; plus the noise itself
-        relative = 1.0 + spread + delta / self.alpha_
-        std = np.sqrt(relative[:, None] * core.noise_variance).astype(mean.dtype)
-        return mean, (std[:, 0] if self._flat else std)
+        std = np.sqrt((1.0 + spread + delta / self.alpha_)[:, None] * noise)
+        return (mean[:, 0], std[:, 0]) if self._flat else (mean, std)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -372,5 +372,5 @@ class OnlineBase(CallbackSupport, FittedCore):
         core = self._fitted()
         rows = validate_data(self, X, reset=False, dtype=[np.float64, np.float32], order="C")
         if rows.dtype == np.float32:
-            return core.kernel.expand_single(core.basis, core.coef, core.intercept, rows, n_threads(self.n_jobs))
+            return core.kernel.expand_single(*core.expansion, rows, n_threads(self.n_jobs))
         return core.predict(rows, n_threads(self.n_jobs))

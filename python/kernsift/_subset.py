@@ -19,11 +19,12 @@ from ._subset_base import SubsetBase
 from ._subset_state import Centred, Sketch, SubsetState
 from ._validation import (
     as_targets,
+    at_this_moment,
     check_weights,
     checked_block,
     fit_context,
     is_empty_block,
-    unchanged_on_error,
+    replaced_at_once,
     validate_data,
 )
 
@@ -121,8 +122,8 @@ class SubsetLSSVMRegressor(RegressorMixin, SubsetBase):
         sample_weight : array-like of shape (n_samples,), optional
             A row of weight two is the row twice; rows of weight zero are skipped.
         """
-        with unchanged_on_error(self):
-            self._fit_rows(*self._block(X, y, sample_weight, None, restart=True))
+        with replaced_at_once(self) as new:
+            new._fit_rows(*new._block(X, y, sample_weight, None, restart=True))
         return self
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -137,8 +138,9 @@ class SubsetLSSVMRegressor(RegressorMixin, SubsetBase):
         """
         if is_empty_block(X):
             return self
-        with unchanged_on_error(self):
-            return self._partial(X, y, sample_weight, None)
+        with replaced_at_once(self) as new:
+            new._partial(X, y, sample_weight, None)
+        return self
 
     def fit_batches(
         self,
@@ -208,6 +210,7 @@ class SubsetLSSVMRegressor(RegressorMixin, SubsetBase):
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         std : ndarray of the same shape, only with ``return_std=True``
         """
+        self = at_this_moment(self)  # where another thread learns
         scores = self._scores(X)
         mean = scores[:, 0] if self._flat else scores
         if not return_std:
@@ -290,8 +293,8 @@ class SubsetLSSVMClassifier(ClassifierMixin, SubsetBase):
         sample_weight : array-like of shape (n_samples,), optional
             A row of weight two is the row twice; rows of weight zero are skipped.
         """
-        with unchanged_on_error(self):
-            self._fit_rows(*self._block(X, y, sample_weight, None, restart=True))
+        with replaced_at_once(self) as new:
+            new._fit_rows(*new._block(X, y, sample_weight, None, restart=True))
         return self
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -314,8 +317,9 @@ class SubsetLSSVMClassifier(ClassifierMixin, SubsetBase):
         """
         if is_empty_block(X):
             return self
-        with unchanged_on_error(self):
-            return self._partial(X, y, sample_weight, classes)
+        with replaced_at_once(self) as new:
+            new._partial(X, y, sample_weight, classes)
+        return self
 
     def fit_batches(
         self,
@@ -408,14 +412,17 @@ class SubsetLSSVMClassifier(ClassifierMixin, SubsetBase):
 
     def decision_function(self, X: ArrayLike) -> Array:
         """Return the scores: (n_samples,) for two classes, else (n_samples, n_classes)."""
+        self = at_this_moment(self)
         scores = self._scores(X)
         return scores[:, 0] if self._flat else scores
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the most likely class of each row."""
+        self = at_this_moment(self)
         scores = self.decision_function(X)
         return self.classes_[(scores > 0).astype(np.intp) if self._flat else scores.argmax(axis=1)]
 
     def predict_proba(self, X: ArrayLike) -> Array:
         """Return the probability of each class, (n_samples, n_classes)."""
+        self = at_this_moment(self)
         return softmax(self._scores(X), self.temperature_)

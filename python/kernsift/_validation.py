@@ -20,6 +20,7 @@ __all__ = [
     "RealNotInt",
     "StrOptions",
     "as_targets",
+    "at_this_moment",
     "check_array",
     "check_is_fitted",
     "check_rows",
@@ -28,6 +29,7 @@ __all__ = [
     "checked_block",
     "fit_context",
     "is_empty_block",
+    "replaced_at_once",
     "unchanged_on_error",
     "validate_data",
 ]
@@ -47,9 +49,26 @@ def unchanged_on_error(estimator: BaseEstimator) -> Iterator[None]:
     except InterruptedLearning:
         raise  # what was learned before Ctrl-C stays
     except BaseException:
-        estimator.__dict__.clear()
-        estimator.__dict__.update(saved)
+        now = estimator.__dict__
+        now.update(saved)  # never without what a thread that predicts meanwhile looks for
+        for name in now.keys() - saved.keys():
+            del now[name]
         raise
+
+
+def at_this_moment(estimator: Any) -> Any:
+    """Return the estimator with its attributes of now: they stay together while another thread replaces them."""
+    twin = object.__new__(type(estimator))
+    twin.__dict__.update(estimator.__dict__)
+    return twin
+
+
+@contextmanager
+def replaced_at_once(estimator: Any) -> Iterator[Any]:
+    """Give a twin to work on, whose attributes become the estimator's in one step at the end, or never if it raises."""
+    twin = at_this_moment(estimator)
+    yield twin
+    estimator.__dict__ = twin.__dict__
 
 
 def is_empty_block(X: ArrayLike) -> bool:
