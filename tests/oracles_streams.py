@@ -64,7 +64,7 @@ class DenseStream:
             self._admit(x, number)
         if evicted is not None:
             self._drop(self.ids.index(evicted))
-        self.effective = self.forgetting * self.effective + 1
+        self.effective = self.forgetting * self.effective + 1 if self.window is None else len(self.X)
         if self.forgetting < 1:
             self.frame /= self.forgetting
             self.since += 1
@@ -107,7 +107,7 @@ class DenseStream:
         return 1.0 / (self.forgetting * self.frame)
 
     def _solve(self, keep: list[int] | None = None) -> tuple[Array, Array, Array, Array]:
-        """Factor L, solution, cost (all per output) and the matrix of the normal equations in orthonormal coordinates."""
+        """Factor L, solution and cost (per output), and the matrix whose least-squares problem it is."""
         keep = list(range(len(self.ids))) if keep is None else keep
         basis, b, m = self.basis[keep], int(self.fit_intercept), len(keep)
         L = np.linalg.cholesky(self.kernel(basis, basis)) if m else np.zeros((0, 0))

@@ -48,6 +48,18 @@ def test_other_estimators_and_the_first_row():
     assert OnlineLSSVMRegressor(gamma=0.5).partial_fit(X[:1], y[:1]).health()["sound"]
 
 
+@pytest.mark.parametrize("window", [2, 3, 7])
+def test_a_perfect_fit_in_a_window_costs_nothing_and_never_less(window):
+    """Rows leave with their squares; what rounding leaves must not be negative, or the spread is NaN."""
+    X, y = rows()
+    model = OnlineLSSVMRegressor(kernel="laplacian", gamma=0.3, window=window, alpha=1e-2)
+    for first in range(0, 600, 5):
+        model.partial_fit(X[first : first + 5], np.sign(y[first : first + 5]))
+        assert model.cost_ >= 0
+        assert np.isfinite(model.predict(X[:3], return_std=True)[1]).all()
+        assert model.health()["problems"] == []
+
+
 def damaged(model, **changes):
     """The model with arrays of its state replaced."""
     state = model.__getstate__()

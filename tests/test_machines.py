@@ -197,9 +197,9 @@ class OnlineMachine(RuleBasedStateMachine):
             keeps, before, rises = self.keeps_ring(), list(self.dense.ids), self.dense.rises()
             model.prune(len(before) - 1)
             (gone,) = set(before) - set(model.basis_indices_.tolist())
-            cost = float(self.dense.cost().sum()) / self.dense.scale
-            # a difference of two costs
-            assert rises[before.index(gone)] <= rises.min() * (1 + 1e-6) + 1e-9 * cost
+            # differences of two costs, each at most the squares of the targets
+            squares = float(self.dense.weight @ (self.dense.Y**2).sum(axis=1))
+            assert rises[before.index(gone)] <= rises.min() * (1 + 1e-6) + 1e-10 * squares
             self.dense.prune([gone], keeps)
         if len(self.dense.ids) <= n:
             keeps = self.keeps_ring()
@@ -419,7 +419,7 @@ class SubsetMachine(RuleBasedStateMachine):
 
     def note(self, X, y, v):
         self.X, self.v = np.vstack([self.X, X]), np.concatenate([self.v, v])
-        self.Y = np.vstack([self.Y, y.reshape(len(X), -1)])
+        self.Y = np.vstack([self.Y, y.reshape(len(X), self.n_outputs)])
 
     @property
     def begun(self):
@@ -487,11 +487,9 @@ class SubsetMachine(RuleBasedStateMachine):
             y = np.zeros((5, 3))
         elif bad == "kernel":
             self.model.gamma = 0.77
+        call, given = (self.model.merge, (other,)) if bad == "another basis" else (self.model.partial_fit, (X, y, v))
         with pytest.raises(ValueError):  # noqa: PT011 - which text is tests/test_subset.py's
-            if bad == "another basis":
-                self.model.merge(other)
-            else:
-                self.model.partial_fit(X, y, v)
+            call(*given)
         self.model.gamma = gamma
         assert pickle.dumps(self.model) == before
 

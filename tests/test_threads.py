@@ -14,10 +14,15 @@ import threading
 import time
 
 import joblib
-import kernsift
 import numpy as np
 import pytest
-from kernsift import KernelLSTD, OnlineLSSVMClassifier, OnlineLSSVMRegressor, SubsetLSSVMClassifier, SubsetLSSVMRegressor
+from kernsift import (
+    KernelLSTD,
+    OnlineLSSVMClassifier,
+    OnlineLSSVMRegressor,
+    SubsetLSSVMClassifier,
+    SubsetLSSVMRegressor,
+)
 
 STEP = 1024  # rows the core learns without letting anybody else in
 
@@ -90,7 +95,12 @@ def test_answers_beside_a_learning_thread_are_those_of_a_prefix(parameters, kind
     model.partial_fit(X[:STEP], y[:STEP])
     steps = OnlineLSSVMRegressor(gamma=0.5, max_basis=30, novelty_tol=0.05, **parameters)
     moments = [read(steps.partial_fit(X[i : i + STEP], y[i : i + STEP]), at) for i in range(0, len(X), STEP)]
-    learn = lambda: model.partial_fit(X[STEP:], y[STEP:])  # noqa: E731
+
+    def learn():
+        for i in range(STEP, len(X), 4 * STEP):  # in a call others read between its steps if they can, after it they do
+            model.partial_fit(X[i : i + 4 * STEP], y[i : i + 4 * STEP])
+            time.sleep(0.005)
+
     assert_are_moments(read_while(learn, lambda: read(model, at)), moments, atol)
 
 
@@ -154,7 +164,11 @@ def test_a_model_is_copied_whole_while_another_thread_learns():
         assert twin.health()["problems"] == []
         return (twin.predict(X[:5]),)
 
-    learn = lambda: model.partial_fit(X[STEP:], y[STEP:])  # noqa: E731
+    def learn():
+        for i in range(STEP, len(X), 3 * STEP):
+            model.partial_fit(X[i : i + 3 * STEP], y[i : i + 3 * STEP])
+            time.sleep(0.005)
+
     assert_are_moments(read_while(learn, copied, readers=2), moments)
 
 
@@ -263,7 +277,9 @@ LONG_CALLS = {
     "predict": lambda X, y: OnlineLSSVMRegressor(gamma=0.5).partial_fit(X[:900], y[:900]).predict(
         np.tile(X, (20, 1)), return_std=True
     ),
-    "subset": lambda X, y: SubsetLSSVMRegressor(gamma=0.5, basis=X[:300], alpha=0.1).fit(np.tile(X, (5, 1)), np.tile(y, 5)),
+    "subset": lambda X, y: SubsetLSSVMRegressor(gamma=0.5, basis=X[:300], alpha=0.1).fit(
+        np.tile(X, (5, 1)), np.tile(y, 5)
+    ),
     "policy": lambda X, y: KernelLSTD(gamma=0.5, max_basis=100).partial_fit(*transitions(10_000)),
 }  # fmt: skip
 
@@ -319,7 +335,9 @@ def test_a_fork_beside_a_learning_thread_answers_or_says_why_not():
 def fitted(X, y, n_jobs):
     assert not X.flags.writeable  # a memory map, as large arrays come to a worker
     model = OnlineLSSVMRegressor(gamma=0.5, max_basis=20, n_jobs=n_jobs).fit(X, y)
-    return model.predict(X[:50]), SubsetLSSVMRegressor(gamma=0.5, basis=X[:20].copy(), alpha=0.1).fit(X, y).predict(X[:50])
+    return model.predict(X[:50]), SubsetLSSVMRegressor(gamma=0.5, basis=X[:20].copy(), alpha=0.1).fit(X, y).predict(
+        X[:50]
+    )
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")

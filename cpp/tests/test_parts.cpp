@@ -1,5 +1,7 @@
+#include <limits>
 #include <new>
 
+#include "core/admission.hpp"
 #include "core/parallel.hpp"
 #include "core/span.hpp"
 #include "core/symmetric_inverse.hpp"
@@ -79,4 +81,20 @@ TEST(a_task_that_throws_on_any_thread_ends_the_call_and_not_the_process) {
     CHECK(caught);
     CHECK(begun > bad);
   }
+}
+
+TEST(the_weakest_is_an_element_whatever_the_scores_are) {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  const auto of = [](double a, double b, double c, double newcomer) {
+    return weakest((Vector(3) << a, b, c).finished(), newcomer);
+  };
+  CHECK(of(3, 1, 2, inf) == 1);
+  CHECK(of(3, 1, 1 + 1e-12, inf) == 1);
+  CHECK(of(3, 1 + 1e-12, 1, inf) == 1);  // a tie: the oldest
+  CHECK(of(3, 1, 2, 0.5) == 3);          // the newcomer
+  CHECK(of(-1, 2, -3, inf) == 2);
+  CHECK(of(1, nan, 2, inf) == 1);
+  CHECK(of(nan, nan, nan, inf) == 0);
+  CHECK(of(inf, inf, inf, inf) == 0);
+  CHECK(of(0, -1e-300, 0, inf) == 1);
 }

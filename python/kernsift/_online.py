@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from . import _core
-from ._classes import class_targets
+from ._classes import class_targets, how_few
 from ._online_base import OnlineBase
 from ._online_stream import StreamRegression
 from ._threads import n_threads
@@ -73,7 +73,7 @@ class OnlineLSSVMRegressor(RegressorMixin, StreamRegression):
     hysteresis : float in (0, 1], default=1.0
         At the cap a newcomer must be 1 / hysteresis times as useful as the kernel that leaves: fewer swaps, fewer
         rows that never saw the later kernels.
-    forgetting : float in (0, 1], default=1.0
+    forgetting : float in [1e-6, 1], default=1.0
         Weight of a row against the one after it.  The ridge does not fade with the rows: without it, directions
         that no recent row excites would lose their prior and blow up.
     learn_rows : int, default=2000
@@ -154,7 +154,7 @@ class OnlineLSSVMRegressor(RegressorMixin, StreamRegression):
     ) -> Self:
         rows, values = checked_block(self, X, y, reset=restart, multi_output=True, y_numeric=True)
         weight = check_weights(sample_weight, rows)
-        targets = as_targets(values)
+        targets = as_targets(values, weight)
         if restart:
             if not (weight > 0).any():
                 raise ValueError("sample_weight is zero for every row: give at least one row a positive weight")
@@ -218,7 +218,7 @@ class OnlineLSSVMClassifier(ClassifierMixin, OnlineBase):
     exact_rows : int or "auto", default="auto"
     oversample : int, default=1
     hysteresis : float in (0, 1], default=1.0
-    forgetting : float in (0, 1], default=1.0
+    forgetting : float in [1e-6, 1], default=1.0
     learn_rows : int, default=2000
     window : int or None, default=None
     n_jobs : int or None, default=None
@@ -301,7 +301,7 @@ class OnlineLSSVMClassifier(ClassifierMixin, OnlineBase):
             self.classes_ = np.unique(labels[weight > 0] if classes is None else np.asarray(classes))
             if len(self.classes_) < 2:
                 raise ValueError(
-                    f"a classifier needs at least 2 classes, got 1 class ({self.classes_[0]!r}); in partial_fit, "
+                    f"a classifier needs at least 2 classes, got {how_few(self.classes_)}; in partial_fit, "
                     "name all labels with classes="
                 )
             self._flat = len(self.classes_) == 2

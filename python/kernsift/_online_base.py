@@ -47,7 +47,7 @@ class OnlineBase(CallbackSupport, FittedCore):
         "exact_rows": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
         "oversample": [Interval(Integral, 1, None, closed="left")],
         "hysteresis": [Interval(Real, 0, 1, closed="right")],
-        "forgetting": [Interval(Real, 0, 1, closed="right")],
+        "forgetting": [Interval(Real, 1e-6, 1, closed="both")],
         "learn_rows": [Interval(Integral, 1, None, closed="left")],
         "window": [Interval(Integral, 2, None, closed="left"), None],
         "n_jobs": [Integral, None],

@@ -56,9 +56,10 @@ class StreamRegression(OnlineBase):
         self._fitted()
         self._check_unchanged_params()
         rows, values = checked_block(self, X, y, reset=False, multi_output=True, y_numeric=True)
-        targets = as_targets(values)
+        weight = check_weights(sample_weight, rows)
+        targets = as_targets(values, weight)
         self._check_outputs(targets)
-        return rows, targets, check_weights(sample_weight, rows)
+        return rows, targets, weight
 
     def prequential(
         self,
@@ -101,7 +102,8 @@ class StreamRegression(OnlineBase):
         with unchanged_on_error(self):
             if not self.__sklearn_is_fitted__():
                 rows, values = checked_block(self, X, y, reset=True, multi_output=True, y_numeric=True)
-                weight, targets = check_weights(sample_weight, rows), as_targets(values)
+                weight = check_weights(sample_weight, rows)
+                targets = as_targets(values, weight)
                 if wants_learning(self.gamma):
                     raise ValueError(
                         "gamma='learn' would look at the rows that prequential is to predict: begin the stream with "

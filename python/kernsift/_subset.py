@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from . import _core
 from ._calibration import fit_temperature, softmax
-from ._classes import class_targets
+from ._classes import class_targets, how_few
 from ._subset_base import SubsetBase
 from ._subset_state import Centred, Sketch, SubsetState
 from ._validation import (
@@ -188,7 +188,7 @@ class SubsetLSSVMRegressor(RegressorMixin, SubsetBase):
     ) -> tuple[Array, Array, Array]:
         rows, values = checked_block(self, X, y, reset=restart, multi_output=True, y_numeric=True)
         weight = check_weights(sample_weight, rows)
-        targets = as_targets(values)
+        targets = as_targets(values, weight)
         if restart or "_flat" not in self.__dict__:
             self._flat = values.ndim == 1
         elif self.__dict__.get("_state") is not None and targets.shape[1] != self._coef.shape[1]:
@@ -377,7 +377,7 @@ class SubsetLSSVMClassifier(ClassifierMixin, SubsetBase):
             self.classes_ = np.unique(labels[weight > 0] if classes is None else np.asarray(classes))
             if len(self.classes_) < 2:
                 raise ValueError(
-                    f"a classifier needs at least 2 classes, got 1 class ({self.classes_[0]!r}); in partial_fit and "
+                    f"a classifier needs at least 2 classes, got {how_few(self.classes_)}; in partial_fit and "
                     "fit_batches, name all labels with classes="
                 )
             self._flat = len(self.classes_) == 2
