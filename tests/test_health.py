@@ -99,3 +99,14 @@ def test_damage_is_found_and_named(engine, name, change, said):
     assert any(said in problem for problem in report["problems"]), report["problems"]
     model.max_basis = 24
     assert "25 kernels and max_basis=24" in model.health()["problems"]
+
+
+def test_prequential_in_a_window_predicts_as_predict_does():
+    """The core forgets the oldest row before it looks at the next; the state machine met the difference."""
+    X, y = rows(60)
+    model, literal = (OnlineLSSVMRegressor(gamma=0.5, window=4).partial_fit(X[:10], y[:10]) for _ in range(2))
+    got = model.prequential(X[10:], y[10:])
+    for i in range(10, 60):
+        np.testing.assert_allclose(got.y_pred[i - 10], literal.predict(X[i : i + 1])[0], atol=1e-10)
+        assert got.n_basis[i - 10] == literal.n_basis_
+        literal.partial_fit(X[i : i + 1], y[i : i + 1])
