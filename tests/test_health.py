@@ -110,3 +110,19 @@ def test_prequential_in_a_window_predicts_as_predict_does():
         np.testing.assert_allclose(got.y_pred[i - 10], literal.predict(X[i : i + 1])[0], atol=1e-10)
         assert got.n_basis[i - 10] == literal.n_basis_
         literal.partial_fit(X[i : i + 1], y[i : i + 1])
+
+
+@pytest.mark.parametrize("beyond", [{"exact_rows": 20}, {"window": 40}, {}])
+def test_pruning_scores_stay_right_where_kernels_join_after_a_pruning(beyond):
+    """Below the cap nobody asks for scores, and the normal steps they owe must not wait for a kernel to join."""
+    X, y = rows(200)
+    model = OnlineLSSVMRegressor(gamma=0.5, max_basis=8, admission="novelty", **{"exact_rows": 0, **beyond})
+    if "window" in beyond:
+        model.set_params(exact_rows="auto")
+    model.partial_fit(X[:60], y[:60]).prune(3)
+    for i in range(60, 200):
+        model.partial_fit(X[i : i + 1], y[i : i + 1])
+        state = model._core.state()
+        # MATH 1.7: 5e-12 at TOL1 = alpha = 1e-2 over hundreds of swaps
+        np.testing.assert_allclose(state["diagonal"].ravel(), np.diag(model._core.inverse_P), rtol=1e-7)
+        np.testing.assert_allclose(state["beta"].ravel(), model.dual_coef_, atol=1e-7)

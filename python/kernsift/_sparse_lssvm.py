@@ -27,7 +27,7 @@ class _SparseLSSVM(BatchLSSVM):
         **BatchLSSVM._parameter_constraints,
         "method": [StrOptions(set(METHODS))],
         "pruning": [StrOptions(set(PRUNINGS))],
-        "step": [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0, 1, closed="neither")],
+        "step": [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 1e-9, 1, closed="neither")],
         "max_basis": [Interval(Integral, 1, None, closed="left"), None],
         "tol": [Interval(Real, 0, None, closed="left"), None],
         "max_start": [Interval(Integral, 1, None, closed="left"), None],

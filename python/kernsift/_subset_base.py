@@ -50,7 +50,7 @@ class SubsetBase(Estimator):
         "max_basis": [Interval(Integral, 1, None, closed="left")],
         "size": [StrOptions({"auto", "max", "held-out"})],
         "polish": [Interval(Integral, 0, None, closed="left")],
-        "oversample": [Interval(Real, 1, None, closed="left")],
+        "oversample": [Interval(Real, 1, 1e6, closed="both")],
         "cycles": [Interval(Integral, 1, None, closed="left")],
         "keep_path": ["boolean"],
         "fit_intercept": ["boolean"],

@@ -117,7 +117,7 @@ def _first_row_not_finite(X: ArrayLike, y: ArrayLike) -> int | None:
     for values in (X, y):
         try:
             numbers = np.asarray(values, dtype=np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             continue
         finite = np.isfinite(numbers).reshape(len(numbers), -1).all(axis=1) if numbers.ndim else np.ones(1, bool)
         bad += np.flatnonzero(~finite)[:1].tolist()
