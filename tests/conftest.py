@@ -8,6 +8,10 @@ from pathlib import Path
 import kernsift
 import numpy as np
 import pytest
+from hypothesis import settings
+
+# of the state machines: pytest --hypothesis-profile nightly
+settings.register_profile("nightly", max_examples=3000)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

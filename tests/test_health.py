@@ -48,6 +48,18 @@ def test_other_estimators_and_the_first_row():
     assert OnlineLSSVMRegressor(gamma=0.5).partial_fit(X[:1], y[:1]).health()["sound"]
 
 
+@pytest.mark.parametrize("window", [2, 3, 7])
+def test_a_perfect_fit_in_a_window_costs_nothing_and_never_less(window):
+    """Rows leave with their squares; what rounding leaves must not be negative, or the spread is NaN."""
+    X, y = rows()
+    model = OnlineLSSVMRegressor(kernel="laplacian", gamma=0.3, window=window, alpha=1e-2)
+    for first in range(0, 600, 5):
+        model.partial_fit(X[first : first + 5], np.sign(y[first : first + 5]))
+        assert model.cost_ >= 0
+        assert np.isfinite(model.predict(X[:3], return_std=True)[1]).all()
+        assert model.health()["problems"] == []
+
+
 def damaged(model, **changes):
     """The model with arrays of its state replaced."""
     state = model.__getstate__()
@@ -87,3 +99,30 @@ def test_damage_is_found_and_named(engine, name, change, said):
     assert any(said in problem for problem in report["problems"]), report["problems"]
     model.max_basis = 24
     assert "25 kernels and max_basis=24" in model.health()["problems"]
+
+
+def test_prequential_in_a_window_predicts_as_predict_does():
+    """The core forgets the oldest row before it looks at the next; the state machine met the difference."""
+    X, y = rows(60)
+    model, literal = (OnlineLSSVMRegressor(gamma=0.5, window=4).partial_fit(X[:10], y[:10]) for _ in range(2))
+    got = model.prequential(X[10:], y[10:])
+    for i in range(10, 60):
+        np.testing.assert_allclose(got.y_pred[i - 10], literal.predict(X[i : i + 1])[0], atol=1e-10)
+        assert got.n_basis[i - 10] == literal.n_basis_
+        literal.partial_fit(X[i : i + 1], y[i : i + 1])
+
+
+@pytest.mark.parametrize("beyond", [{"exact_rows": 20}, {"window": 40}, {}])
+def test_pruning_scores_stay_right_where_kernels_join_after_a_pruning(beyond):
+    """Below the cap nobody asks for scores, and the normal steps they owe must not wait for a kernel to join."""
+    X, y = rows(200)
+    model = OnlineLSSVMRegressor(gamma=0.5, max_basis=8, admission="novelty", **{"exact_rows": 0, **beyond})
+    if "window" in beyond:
+        model.set_params(exact_rows="auto")
+    model.partial_fit(X[:60], y[:60]).prune(3)
+    for i in range(60, 200):
+        model.partial_fit(X[i : i + 1], y[i : i + 1])
+        state = model._core.state()
+        # MATH 1.7: 5e-12 at TOL1 = alpha = 1e-2 over hundreds of swaps
+        np.testing.assert_allclose(state["diagonal"].ravel(), np.diag(model._core.inverse_P), rtol=1e-7)
+        np.testing.assert_allclose(state["beta"].ravel(), model.dual_coef_, atol=1e-7)

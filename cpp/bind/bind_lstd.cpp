@@ -10,14 +10,16 @@ constexpr Index kRowsBetweenSignals = 1024;
 
 struct Guarded {
   KernelLSTD model;
-  mutable std::mutex mutex;
+  mutable ModelMutex mutex;
+  Wholeness whole;
 
   Guarded(const Kernel& kernel, const LSTDSettings& settings) : model(kernel, settings) {}
 
   template <class Work>
   auto locked(Work&& work) const {
     py::gil_scoped_release unlocked;  // `work` touches C++ objects and numpy buffers held by the caller only
-    const std::lock_guard<std::mutex> lock(mutex);
+    const std::lock_guard<ModelMutex> lock(mutex);
+    whole.check();
     return work();
   }
 };
@@ -43,9 +45,11 @@ py::tuple learn(Guarded& self, const Array& S, const Array& r, const Array& S_ne
   for (Index first = 0; first < s.rows(); first += kRowsBetweenSignals) {
     const Index count = std::min(kRowsBetweenSignals, s.rows() - first);
     self.locked([&] {
-      self.model.learn(s.middleRows(first, count), reward.segment(first, count), s_next.middleRows(first, count),
-                       ends + first, starts + first,
-                       {log.outcome + 2 * first, log.victim + 2 * first, log.learned + first});
+      self.whole.change([&] {
+        self.model.learn(s.middleRows(first, count), reward.segment(first, count), s_next.middleRows(first, count),
+                         ends + first, starts + first,
+                         {log.outcome + 2 * first, log.victim + 2 * first, log.learned + first});
+      });
     });
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();  // Ctrl-C between two transitions
   }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "bind/bind.hpp"
@@ -11,23 +12,29 @@ namespace {
 // thread waiting for the lock never holds the GIL.
 template <class State>
 struct Guarded {
+  // Never change, so that they are read without the lock: a second pass replaces all of the model.
+  const Kernel kernel;
+  const Index n_outputs;
   mutable OnlineLSSVM<State> model;  // reading brings it up to date with the rows learned
-  mutable std::mutex mutex;
+  mutable ModelMutex mutex;
+  mutable Wholeness whole;
 
-  Guarded(const Kernel& kernel, Index n_outputs, const OnlineSettings& settings)
-      : model(kernel, n_outputs, settings) {}
+  Guarded(const Kernel& k, Index outputs, const OnlineSettings& settings)
+      : kernel(k), n_outputs(outputs), model(k, outputs, settings) {}
+  explicit Guarded(const OnlineLSSVM<State>& other)
+      : kernel(other.dictionary().kernel()), n_outputs(other.n_outputs()), model(other) {}
 
   template <class Work>
   auto locked(Work&& work) const {
     py::gil_scoped_release unlocked;  // `work` touches C++ objects and numpy buffers held by the caller only
-    const std::lock_guard<std::mutex> lock(mutex);
+    const std::lock_guard<ModelMutex> lock(mutex);
     return work();
   }
 
   template <class Work>
   auto settled(Work&& work) const {
     return locked([&] {
-      model.settle();
+      whole.change([&] { model.settle(); });
       return work();
     });
   }
@@ -37,16 +44,17 @@ constexpr Index kRowsBetweenSignals = 1024;
 
 // Learns rows a bounded number at a time, so that Ctrl-C is heard between two of them.
 template <class State, class Log>
-void learn_in_steps(OnlineLSSVM<State>& model, const Rows& x, const Rows& y, const ConstVectorRef& v, bool exact_apriori,
-                    const Log& log, std::mutex& mutex) {
+void learn_in_steps(Guarded<State>& self, const Rows& x, const Rows& y, const ConstVectorRef& v, bool exact_apriori,
+                    const Log& log) {
   for (Index first = 0; first < x.rows();) {
-    Index count;
-    {
-      py::gil_scoped_release unlocked;  // C++ objects and numpy buffers held by the caller only
-      const std::lock_guard<std::mutex> lock(mutex);
-      count = std::min(model.rows_a_step(exact_apriori), x.rows() - first);
-      model.learn(x.middleRows(first, count), y.middleRows(first, count), v.segment(first, count), log(first, count));
-    }
+    Index count = 0;
+    self.locked([&] {
+      count = std::min(self.model.rows_a_step(exact_apriori), x.rows() - first);
+      self.whole.change([&] {
+        self.model.learn(x.middleRows(first, count), y.middleRows(first, count), v.segment(first, count),
+                         log(first, count));
+      });
+    });
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
     first += count;
   }
@@ -55,9 +63,9 @@ void learn_in_steps(OnlineLSSVM<State>& model, const Rows& x, const Rows& y, con
 // Rows to learn as the caller's buffers hold them, of the widths the model expects.
 struct Samples {
   template <class State>
-  Samples(const OnlineLSSVM<State>& model, const Array& X, const Array& Y, const Array& weights)
-      : x(rows(X, model.dictionary().kernel().n_features(), "X")),
-        y(rows(Y, model.n_outputs(), "Y")),
+  Samples(const Guarded<State>& self, const Array& X, const Array& Y, const Array& weights)
+      : x(rows(X, self.kernel.n_features(), "X")),
+        y(rows(Y, self.n_outputs, "Y")),
         v(vector(weights, x.rows(), "sample_weight")) {
     if (y.rows() != x.rows()) throw std::invalid_argument("Y must have one row per row of X");
   }
@@ -68,8 +76,7 @@ struct Samples {
 template <class State>
 py::tuple learn(Guarded<State>& self, const Array& X, const Array& Y, const Array& weights, bool exact_apriori,
                 Index threads) {
-  OnlineLSSVM<State>& model = self.model;
-  const Samples samples(model, X, Y, weights);
+  const Samples samples(self, X, Y, weights);
   const auto &x = samples.x, &y = samples.y;
   Array apriori = array(x.rows(), y.cols());
   py::array_t<std::uint8_t> outcome(x.rows());
@@ -80,7 +87,7 @@ py::tuple learn(Guarded<State>& self, const Array& X, const Array& Y, const Arra
   const auto log = [&](Index first, Index count) {
     return LearnLog{f.middleRows(first, count), outcomes + first, victims + first, exact_apriori, threads};
   };
-  learn_in_steps(model, x, y, samples.v, exact_apriori, log, self.mutex);
+  learn_in_steps(self, x, y, samples.v, exact_apriori, log);
   return py::make_tuple(apriori, outcome, victim);
 }
 
@@ -88,10 +95,12 @@ py::tuple learn(Guarded<State>& self, const Array& X, const Array& Y, const Arra
 template <class State>
 void refit(Guarded<State>& self, const Array& X, const Array& Y, const Array& weights, Index threads) {
   if (!State::kLearnsRuns) throw std::invalid_argument("the explicit engine has no refit");
-  const Samples samples(self.model, X, Y, weights);
+  const Samples samples(self, X, Y, weights);
   const auto &x = samples.x, &y = samples.y;
-  OnlineLSSVM<State> model = self.locked([&] { return self.model; });
-  std::mutex nobody_elses;
+  Guarded<State> again(self.locked([&] {
+    self.whole.check();
+    return self.model;
+  }));
   RowMatrix apriori;
   std::vector<std::uint8_t> outcome;
   std::vector<std::int64_t> victim;
@@ -101,11 +110,11 @@ void refit(Guarded<State>& self, const Array& X, const Array& Y, const Array& we
     victim.resize(static_cast<std::size_t>(count));
     return LearnLog{apriori, outcome.data(), victim.data(), false, threads};
   };
-  model.begin_refit();
-  learn_in_steps(model, x, y, samples.v, false, log, nobody_elses);
+  again.model.begin_refit();
+  learn_in_steps(again, x, y, samples.v, false, log);
   self.locked([&] {
-    model.end_refit();
-    self.model = std::move(model);
+    again.model.end_refit();
+    self.whole.change([&] { self.model = std::move(again.model); });
   });
 }
 
@@ -113,7 +122,7 @@ void refit(Guarded<State>& self, const Array& X, const Array& Y, const Array& we
 template <class State>
 py::tuple prequential(Guarded<State>& self, const Array& X, const Array& Y, const Array& weights, Index delay) {
   OnlineLSSVM<State>& model = self.model;
-  const Samples samples(model, X, Y, weights);
+  const Samples samples(self, X, Y, weights);
   const auto &x = samples.x, &y = samples.y;
   Array apriori = array(x.rows(), y.cols()), variance = array(x.rows(), y.cols());
   py::array_t<std::int64_t> n_basis(x.rows());
@@ -121,7 +130,9 @@ py::tuple prequential(Guarded<State>& self, const Array& X, const Array& Y, cons
   std::int64_t* const sizes = n_basis.mutable_data();
   for (Index first = 0; first < x.rows() + delay; first += kRowsBetweenSignals) {
     self.locked([&] {
-      model.prequential(x, y, samples.v, delay, first, std::min(first + kRowsBetweenSignals, x.rows() + delay), f, s2, sizes);
+      self.whole.change([&] {
+        model.prequential(x, y, samples.v, delay, first, std::min(first + kRowsBetweenSignals, x.rows() + delay), f, s2, sizes);
+      });
     });
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
   }
@@ -131,17 +142,27 @@ py::tuple prequential(Guarded<State>& self, const Array& X, const Array& Y, cons
 // `y` is a float or an array of the outputs: making an array of one number costs as much as fifty kernels.
 template <class State>
 void update(Guarded<State>& self, const Array& x, const py::object& y, double weight) {
-  const auto row = vector(x, self.model.dictionary().kernel().n_features(), "x");
+  const Index d = self.kernel.n_features();
+  const auto row = vector(x, d, "x");
   const bool one = py::isinstance<py::float_>(y);
   const double number = one ? py::cast<double>(y) : 0.0;
   const Array values = one ? array(0) : py::cast<Array>(y);
-  if (one && self.model.n_outputs() != 1) throw std::invalid_argument("y must have one value per output");
-  const Eigen::Map<const Vector> target = one ? Eigen::Map<const Vector>(&number, 1)
-                                              : vector(values, self.model.n_outputs(), "y");
+  if (one && self.n_outputs != 1) throw std::invalid_argument("y must have one value per output");
+  const Eigen::Map<const Vector> target = one ? Eigen::Map<const Vector>(&number, 1) : vector(values, self.n_outputs, "y");
   if (!row.allFinite() || !target.allFinite() || !(weight >= 0) || !std::isfinite(weight))
     throw std::invalid_argument("x, y and sample_weight must be finite, and the weight not negative");
-  const std::lock_guard<std::mutex> lock(self.mutex);  // too short to let go of the GIL
-  self.model.update(row, target, weight);
+  constexpr double kSmallestWeight = 1e-150, kLargestSquare = 1e302;  // as Python's checks of blocks
+  if (weight > 0 && !(weight >= kSmallestWeight && weight <= 1 / kSmallestWeight &&
+                      std::max(weight, 1.0) * target.cwiseAbs2().maxCoeff() <= kLargestSquare))
+    throw std::invalid_argument("y or sample_weight is too large, or the weight too small, to be squared and added");
+  if (!self.kernel.stationary()) {
+    PreparedRows prepared;
+    self.kernel.prepare(Eigen::Map<const RowMatrix>(row.data(), 1, d), prepared);
+    if (!std::isfinite(self.kernel.self(prepared, 0)))
+      throw std::invalid_argument("x is too large for this kernel: k(x, x) overflows");
+  }
+  const std::lock_guard<ModelMutex> lock(self.mutex);  // too short to let go of the GIL
+  self.whole.change([&] { self.model.update(row, target, weight); });
 }
 
 template <class State>
@@ -152,7 +173,7 @@ py::dict save(const Guarded<State>& self) {
 template <class State>
 void load(Guarded<State>& self, const py::dict& state) {
   const Arrays arrays = from_dict(state);
-  self.locked([&] { self.model.load(arrays); });
+  self.locked([&] { self.whole.change([&] { self.model.load(arrays); }); });
 }
 
 template <class State>
@@ -177,14 +198,16 @@ void bind_engine(py::module_& m, const char* name) {
       // A plain py::pickle leaves a class that skops and pickle protocol 1 cannot rebuild without aborting.
       .def("__reduce__",
            [](const Model& self) {
-             const OnlineSettings& s = self.model.settings();
+             const auto settings_and_state =
+                 self.settled([&] { return std::make_pair(self.model.settings(), self.model.save()); });
+             const OnlineSettings& s = settings_and_state.first;  // the ridge may change
              const py::tuple arguments =
-                 py::make_tuple(self.model.dictionary().kernel(), self.model.n_outputs(), s.alpha,
+                 py::make_tuple(self.kernel, self.n_outputs, s.alpha,
                                 s.admission.novelty_tol, s.admission.usefulness_tol, rule_name(s.admission.rule),
                                 s.max_basis, s.fit_intercept, s.swap_until, s.exact_rows, s.forgetting,
                                 on_full_name(s.on_full), s.window, s.hysteresis);
              return py::make_tuple(py::module_::import("kernsift._core").attr("rebuild"),
-                                   py::make_tuple(py::type::of<Model>(), arguments, save(self)));
+                                   py::make_tuple(py::type::of<Model>(), arguments, to_dict(settings_and_state.second)));
            })
       .def("restore", &load<State>, py::arg("state"))
       .def("state", &save<State>)
@@ -195,10 +218,10 @@ void bind_engine(py::module_& m, const char* name) {
       .def("update", &update<State>, py::arg("x").noconvert(), py::arg("y"), py::arg("sample_weight"))
       .def("predict_one",
            [](const Model& self, const Array& x) {
-             const auto row = vector(x, self.model.dictionary().kernel().n_features(), "x");
-             Array out = array(self.model.n_outputs());
-             const std::lock_guard<std::mutex> lock(self.mutex);
-             self.model.predict_one(row, vector_out(out));
+             const auto row = vector(x, self.kernel.n_features(), "x");
+             Array out = array(self.n_outputs);
+             const std::lock_guard<ModelMutex> lock(self.mutex);
+             self.whole.change([&] { self.model.predict_one(row, vector_out(out)); });
              return out;
            },
            py::arg("x").noconvert())
@@ -208,19 +231,19 @@ void bind_engine(py::module_& m, const char* name) {
            [](Model& self, double alpha) {
              if (!State::kLearnsRuns) throw std::invalid_argument("the explicit engine keeps its ridge");
              if (!(alpha > 0) || !std::isfinite(alpha)) throw std::invalid_argument("alpha must be positive and finite");
-             self.locked([&] { self.model.change_ridge(alpha); });
+             self.locked([&] { self.whole.change([&] { self.model.change_ridge(alpha); }); });
            },
            py::arg("alpha"))
       .def("prune",
            [](Model& self, Index kernels) {
              if (kernels < 1) throw std::invalid_argument("at least one kernel must stay");
-             self.locked([&] { self.model.prune(kernels); });
+             self.locked([&] { self.whole.change([&] { self.model.prune(kernels); }); });
            },
            py::arg("kernels"))
       .def("predict",
            [](const Model& self, const Array& X, Index threads) {
-             const auto x = rows(X, self.model.dictionary().kernel().n_features(), "X");
-             Array out = array(x.rows(), self.model.n_outputs());
+             const auto x = rows(X, self.kernel.n_features(), "X");
+             Array out = array(x.rows(), self.n_outputs);
              auto f = rows_out(out);
              self.settled([&] { self.model.predict(x, f, threads); });
              return out;
@@ -228,7 +251,7 @@ void bind_engine(py::module_& m, const char* name) {
            py::arg("X").noconvert(), py::arg("threads") = 1)
       .def("variance",
            [](const Model& self, const Array& X, Index threads) {
-             const auto x = rows(X, self.model.dictionary().kernel().n_features(), "X");
+             const auto x = rows(X, self.kernel.n_features(), "X");
              Array spread = array(x.rows()), delta = array(x.rows());
              auto s = vector_out(spread), d = vector_out(delta);
              self.settled([&] { self.model.variance(x, s, d, threads); });
@@ -237,8 +260,33 @@ void bind_engine(py::module_& m, const char* name) {
            py::arg("X").noconvert(), py::arg("threads") = 1)
       .def_property_readonly("alpha",
                              [](const Model& self) { return self.locked([&] { return self.model.settings().alpha; }); })
-      .def_property_readonly("n_outputs", [](const Model& self) { return self.model.n_outputs(); })
-      .def_property_readonly("kernel", [](const Model& self) { return self.model.dictionary().kernel(); })
+      // Of one moment, whatever another thread learns meanwhile: so do these two.
+      .def("predict_with_spread",
+           [](const Model& self, const Array& X, Index threads) {
+             const auto x = rows(X, self.kernel.n_features(), "X");
+             Array out = array(x.rows(), self.n_outputs), spread = array(x.rows()), delta = array(x.rows());
+             auto f = rows_out(out);
+             auto s = vector_out(spread), d = vector_out(delta);
+             const Vector noise = self.settled([&] {
+               self.model.predict(x, f, threads);
+               self.model.variance(x, s, d, threads);
+               return self.model.noise_variance();
+             });
+             return py::make_tuple(out, spread, delta, vector_to_numpy(noise));
+           },
+           py::arg("X").noconvert(), py::arg("threads") = 1)
+      .def_property_readonly("expansion",
+                             [](const Model& self) {
+                               Matrix basis, coef;
+                               const Vector intercept = self.settled([&] {
+                                 basis = self.model.dictionary().vectors();
+                                 coef = self.model.state().beta();
+                                 return self.model.state().intercept();
+                               });
+                               return py::make_tuple(to_numpy(basis), to_numpy(coef), vector_to_numpy(intercept));
+                             })
+      .def_property_readonly("n_outputs", [](const Model& self) { return self.n_outputs; })
+      .def_property_readonly("kernel", [](const Model& self) { return self.kernel; })
       .def_property_readonly("basis",
                              [](const Model& self) {
                                return to_numpy(self.settled([&] { return Matrix(self.model.dictionary().vectors()); }));

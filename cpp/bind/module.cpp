@@ -1,3 +1,7 @@
+#ifndef _WIN32
+#include <pthread.h>
+#endif
+
 #include "bind/bind.hpp"
 #include "core/stop.hpp"
 
@@ -9,6 +13,9 @@ PYBIND11_MODULE(_core, m, pybind11::mod_gil_not_used()) {
     const py::gil_scoped_acquire locked;  // batch computations let go of it
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
   };
+#ifndef _WIN32
+  pthread_atfork(nullptr, nullptr, [] { ++kernsift::ModelMutex::forks; });
+#endif
   kernsift::bind_config(m);
   kernsift::bind_kernel(m);
   kernsift::bind_lssvm(m);

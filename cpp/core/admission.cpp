@@ -53,11 +53,14 @@ Outcome Admission::judge(double delta, double k_self, double usefulness, double 
   return useful ? Outcome::admitted : Outcome::rejected_usefulness;
 }
 
+// A score that is no number says that the element is beyond the arithmetic: it goes first.
 Index weakest(const ConstVectorRef& scores, double newcomer) {
-  const double lowest = scores.size() > 0 ? std::min(scores.minCoeff(), newcomer) : newcomer;
-  const double bound = lowest * (1.0 + kTie);
+  double lowest = newcomer;
   for (Index i = 0; i < scores.size(); ++i)
-    if (scores[i] <= bound) return i;
+    if (scores[i] < lowest) lowest = scores[i];
+  const double bound = lowest > 0 ? lowest * (1.0 + kTie) : lowest;
+  for (Index i = 0; i < scores.size(); ++i)
+    if (!(scores[i] > bound)) return i;
   return scores.size();
 }
 

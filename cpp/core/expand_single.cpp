@@ -9,6 +9,7 @@ namespace kernsift {
 namespace {
 constexpr Index kTile = 64;
 constexpr double kFarSingle = 64.0;  // 6e-8 of it is 4e-6 of the exponent
+constexpr double kBeyondSingle = 1e30;  // a squared distance: no kernel is felt so far away
 }  // namespace
 
 SingleExpansion::SingleExpansion(const Kernel& kernel, const Rows& vectors, const ConstMatrixRef& coef,
@@ -24,6 +25,10 @@ SingleExpansion::SingleExpansion(const Kernel& kernel, const Rows& vectors, cons
     panels_.append(prepared.coordinates(i), prepared.norm(i));
     for (Index j = 0; j < d; ++j) vectors_(i, j) = static_cast<float>(prepared.coordinates(i)[j]);
     norms_[i] = static_cast<float>(prepared.norm(i));
+    if (kernel.stationary() && kernel.kind() != KernelKind::laplacian && !(prepared.norm(i) <= kBeyondSingle)) {
+      vectors_.row(i).setZero();  // products with its coordinates would overflow
+      norms_[i] = static_cast<float>(kBeyondSingle);
+    }
   }
   padded_ = Matrix::Zero(panels_.padded(), coef_.cols());
   padded_.topRows(m) = coef_;

@@ -248,8 +248,9 @@ bool ForwardSelection::add(Index id, const ConstVectorRef& k, const OrthogonalBa
     // e = R0 + Q g, g_j = f_j lambda / (h_j (lambda + h_j)); dg_j/dlambda = f_j / (lambda + h_j)^2
     G = Matrix::Zero(m, settings_.reestimate ? 2 * c : c);
     const auto h = basis_.h().tail(m - b).array();
+    const ConstMatrixRef all = basis_.f();  // a block of it, kept in `f`, refers to it
     for (Index o = 0; o < c; ++o) {
-      const auto f = basis_.f().col(o).tail(m - b).array();
+      const auto f = all.col(o).tail(m - b).array();
       G.col(o).tail(m - b) = f * (predicted / (h * (predicted + h)));
       if (settings_.reestimate) G.col(c + o).tail(m - b) = f / (predicted + h).square();
     }

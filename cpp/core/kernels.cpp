@@ -17,6 +17,8 @@ constexpr int kTileRows = kPackets == 1 ? 8 : 12 / kPackets;
 
 // From here on |x|^2 + |x'|^2 - 2 x.x' would lose more than about 1e-13 of the exponent.
 constexpr double kFarNorm = 256.0;
+// In units of the width: rows further away are taken for this far, or sums of squares of differences would overflow.
+constexpr double kBeyond = 1e150;
 // --- what is summed over the features -------------------------------------------------------------------------
 
 struct Dot {
@@ -379,6 +381,8 @@ void Kernel::prepare(const Rows& X, PreparedRows& out) const {
     const double* x = X.data() + r * X.outerStride();
     double* z = out.coordinates_.data() + r * d;
     for (Index j = 0; j < d; ++j) z[j] = (x[j] - centre_[j]) * scale_[j];
+    if (stationary())
+      for (Index j = 0; j < d; ++j) z[j] = std::max(-kBeyond, std::min(kBeyond, z[j]));
     out.norms_[r] = norm_like_dot(z, d);
     out.far_[r] = stationary() && !(out.norms_[r] <= kFarNorm);
   }

@@ -41,6 +41,7 @@ void OrthonormalState::grow_exact(const ConstVectorRef& w, double delta, const C
   reserve(grown_capacity(diagonal_.size(), m + 1));
   auto h = h_.head(p);
   if (tracking_) {
+    catch_up();  // below the cap, after `prune`, nobody has asked for scores
     border_in_kernels(w, delta);
     const double Delta_b = delta * schur_;
     diagonal_.head(m).array() += border_.head(m).array().square() / Delta_b;

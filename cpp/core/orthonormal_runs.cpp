@@ -1,5 +1,6 @@
 // Runs of rows that stay outside the dictionary: OrthonormalState's normal step as matrix products.
 #include <Eigen/Cholesky>
+#include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -136,6 +137,16 @@ void OrthonormalState::settle() {
   leave_information();
   C_.settle();
   catch_up();
+  mend();
+}
+
+// Where kernel values lie further apart than a double reaches, what is carried along can overflow though the state has
+// not: it is computed afresh from it. (A C that is no longer definite has no true logarithm; it needs a number.)
+void OrthonormalState::mend() {
+  const Index m = size();
+  if (tracking_ && !(diagonal_.head(m).allFinite() && beta_.topRows(m).allFinite())) refresh_scores();
+  if (!std::isfinite(log_det_))
+    log_det_ = -C_.dense().partialPivLu().matrixLU().diagonal().cwiseAbs().cwiseMax(1e-300).array().log().sum();
 }
 
 // C, log|C^-1| and, from theta too, what is tracked from the Cholesky factor of C^-1.

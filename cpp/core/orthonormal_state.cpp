@@ -1,6 +1,7 @@
 #include "core/orthonormal_state.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 
 #include "core/half_passes.hpp"
@@ -56,6 +57,10 @@ Look OrthonormalState::look_from_workspace(double k_self, const double* y, doubl
   row.Delta = 1.0 / v + gain;  // [JP 11]
   row.leverage = v * gain;
   row.den = row.delta + alpha_ * row.Delta;  // [MATH 1.3]
+  // What a state that is still sound cannot give (8.2 of the specification); with room for what is forgotten by a negative weight
+  assert(!(v > 0) || gain >= -1e-9 / v);
+  assert(k_self - w.tail(m).squaredNorm() >= -1e-9 * k_self);
+  assert((xi_.array() >= 0).all());
   double squares = 0;
   for (Index o = 0; o < n_outputs(); ++o) {
     rho_[o] = y[o] - w.dot(theta_.col(o).head(p));
@@ -99,6 +104,7 @@ void OrthonormalState::normal(const Look& row) {
 void OrthonormalState::forget(const Look& row) {
   if (tracking_) row_in_kernels();  // Delta < 0 has no root: not among the lagging
   normal(row);
+  xi_ = xi_.cwiseMax(0.0);  // the row took its squares along, and left rounding
 }
 
 // All earlier rows have coordinate 0 in the new direction and this row has s = sqrt(delta): C is padded with
@@ -209,6 +215,17 @@ void OrthonormalState::remove(Index i) {
   // the direction that left is the last coordinate: condition on it
   auto c = column_.head(dimension());
   C_.column(last, c);
+  if (!(c[last] > 0)) {
+    // Kernel values lie further apart than a double reaches, and rounding has left nothing of this direction. What comes
+    // of it means little (`health` says so), but must be numbers.
+    C_.settle();
+    const double lift = 1.0 / std::max(alpha_, 1e-150) - c[last];
+    c.setZero();
+    c[last] = 1.0;
+    C_.add_outer(c, lift);
+    C_.column(last, c);
+    removals_ = 2 * m + 64;
+  }
   const double corner = c[last];
   if (tracking_) {
     rotations_.rotate_rows(w_.head(dimension()), b);

@@ -134,6 +134,7 @@ class OrthonormalState {
  private:
   Index offset() const { return bias_ ? 1 : 0; }
   void refresh_scores();
+  void mend();
   void catch_up();
   void row_in_kernels();
   void remove_from_scores(Index i, const ConstVectorRef& c, const ConstVectorRef& row);

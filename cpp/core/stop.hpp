@@ -9,7 +9,7 @@ namespace kernsift {
 inline void (*stop_check)() = nullptr;
 
 // Between two blocks of work: asks stop_check, at most every 50 ms of a thread. Where it may be called:
-// not in a task of parallel_for, which must not throw; not under a lock that somebody may wait for holding what
+// not in a task of parallel_for, which is no Python thread; not under a lock that somebody may wait for holding what
 // stop_check takes (the GIL); and only where leaving at once leaves nothing half done that is seen again.
 inline void allow_stop() {
   using Clock = std::chrono::steady_clock;

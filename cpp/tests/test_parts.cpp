@@ -1,3 +1,8 @@
+#include <limits>
+#include <new>
+
+#include "core/admission.hpp"
+#include "core/parallel.hpp"
 #include "core/span.hpp"
 #include "core/symmetric_inverse.hpp"
 #include "tests/check.hpp"
@@ -59,4 +64,37 @@ TEST(span_remove_and_rotate_leave_the_represented_matrices_alone) {
   // theta still is the same function on the elements that stay: L_new theta_head = rows_left * old theta
   const Matrix old_values = rows_left * L.transpose() * beta;
   CHECK((after * theta.topRows(m - 1) - old_values).cwiseAbs().maxCoeff() < 1e-12 * old_values.cwiseAbs().maxCoeff());
+}
+
+TEST(a_task_that_throws_on_any_thread_ends_the_call_and_not_the_process) {
+  for (const Index bad : {Index(0), Index(7), Index(49)}) {
+    std::atomic<int> begun{0};
+    bool caught = false;
+    try {
+      parallel_for(50, 3, [&](Index task) {
+        ++begun;
+        if (task == bad) throw std::bad_alloc();
+      });
+    } catch (const std::bad_alloc&) {
+      caught = true;
+    }
+    CHECK(caught);
+    CHECK(begun > bad);
+  }
+}
+
+TEST(the_weakest_is_an_element_whatever_the_scores_are) {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  const auto of = [](double a, double b, double c, double newcomer) {
+    return weakest((Vector(3) << a, b, c).finished(), newcomer);
+  };
+  CHECK(of(3, 1, 2, inf) == 1);
+  CHECK(of(3, 1, 1 + 1e-12, inf) == 1);
+  CHECK(of(3, 1 + 1e-12, 1, inf) == 1);  // a tie: the oldest
+  CHECK(of(3, 1, 2, 0.5) == 3);          // the newcomer
+  CHECK(of(-1, 2, -3, inf) == 2);
+  CHECK(of(1, nan, 2, inf) == 1);
+  CHECK(of(nan, nan, nan, inf) == 0);
+  CHECK(of(inf, inf, inf, inf) == 0);
+  CHECK(of(0, -1e-300, 0, inf) == 1);
 }

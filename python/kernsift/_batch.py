@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from . import _core
 from ._calibration import fit_temperature, softmax
-from ._classes import class_targets
+from ._classes import class_targets, how_few
 from ._estimator import Estimator
 from ._kernel import LEARNING_CONSTRAINTS, make_kernel, resolve_gamma
 from ._learn_gamma import learned_width, wants_learning
@@ -288,7 +288,7 @@ class BatchRegressor(RegressorMixin, BatchLSSVM):
             rows, outputs = checked_block(self, X, y, reset=True, multi_output=True, y_numeric=True)
             weight = _some_weight(sample_weight, rows)
             self._flat = outputs.ndim == 1
-            self._fit_rows(rows, as_targets(outputs), weight)
+            self._fit_rows(rows, as_targets(outputs, weight), weight)
         return self
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
@@ -338,7 +338,7 @@ class BatchClassifier(ClassifierMixin, BatchLSSVM):
             self.classes_ = np.unique(labels[weight > 0])
             if len(self.classes_) < 2:
                 raise ValueError(
-                    f"a classifier needs at least 2 classes, got 1 class ({self.classes_[0]!r}): give rows of another"
+                    f"a classifier needs at least 2 classes, got {how_few(self.classes_)}: give rows of another"
                 )
             self._flat = len(self.classes_) == 2
             targets = class_targets(self.classes_, labels, weight)

@@ -8,6 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 
+def how_few(classes: NDArray[Any]) -> str:
+    """Fewer than two classes, in words."""
+    return f"1 class ({classes[0]!r})" if len(classes) else "no class"
+
+
 def class_targets(
     classes: NDArray[Any], y: NDArray[Any], weight: NDArray[np.float64], hint: str = ""
 ) -> NDArray[np.float64]:

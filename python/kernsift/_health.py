@@ -18,7 +18,8 @@ _BOUND = 1 + 1e-6
 def health(core: Any, alpha: float, max_basis: int | None) -> dict[str, Any]:
     """Look at the arrays of a core; see :meth:`OnlineBase.health`."""
     state: dict[str, Array] = core.state()
-    K = core.kernel.matrix(state["basis"], state["basis"]) if core.n_basis else np.zeros((0, 0))
+    m = len(state["basis"])  # of one moment with the rest, whatever another thread learns
+    K = core.kernel.matrix(state["basis"], state["basis"]) if m else np.zeros((0, 0))
     explicit = "kernel_inverse" in state
     problems = [f"{name} holds NaN or infinity" for name, values in state.items() if not np.isfinite(values).all()]
     facts: dict[str, Any] = {"sound": False, "problems": problems}
@@ -31,8 +32,8 @@ def health(core: Any, alpha: float, max_basis: int | None) -> dict[str, Any]:
         facts["inverse_condition"] = _look_at_inverse(state["inverse"], K, alpha, explicit, problems)
         if (state["cost"] < 0).any():
             problems.append(f"the cost is negative: {state['cost'].min():.3g}")
-    if max_basis is not None and core.n_basis > max_basis:
-        problems.append(f"{core.n_basis} kernels and max_basis={max_basis}")
+    if max_basis is not None and m > max_basis:
+        problems.append(f"{m} kernels and max_basis={max_basis}")
     counted, seen = int(state["counters"].sum()), int(state["rows_seen"].item())
     if counted != seen:
         problems.append(f"{seen} rows seen and {counted} counted")

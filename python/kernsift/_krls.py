@@ -36,7 +36,7 @@ class KRLSRegressor(OnlineLSSVMRegressor):
     on_full : {"stop", "drop-oldest", "prune"}, default="stop"
         What a novel row means once there are ``max_basis`` kernels: nothing more than any other row (the dictionary is
         frozen, and ``audit_`` counts the rows so), the oldest kernel leaves, or the kernel that lowers the cost least.
-    forgetting : float in (0, 1], default=1.0
+    forgetting : float in [1e-6, 1], default=1.0
         Weight of a row against the one after it; below 1 it needs ``alpha > 0``.
     n_jobs : int or None, default=None
         Threads for predictions.
@@ -79,7 +79,7 @@ class KRLSRegressor(OnlineLSSVMRegressor):
         "max_basis": [Interval(Integral, 1, None, closed="left"), None],
         "alpha": [Interval(Real, 0, None, closed="left")],
         "on_full": [StrOptions(set(ON_FULL))],
-        "forgetting": [Interval(Real, 0, 1, closed="right")],
+        "forgetting": [Interval(Real, 1e-6, 1, closed="both")],
         "random_state": ["random_state"],
     }
 

@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from . import _core
-from ._classes import class_targets
+from ._classes import class_targets, how_few
 from ._online_base import OnlineBase
 from ._online_stream import StreamRegression
 from ._threads import n_threads
@@ -75,7 +75,7 @@ class OnlineLSSVMRegressor(RegressorMixin, StreamRegression):
     hysteresis : float in (0, 1], default=1.0
         At the cap a newcomer must be 1 / hysteresis times as useful as the kernel that leaves: fewer swaps, fewer
         rows that never saw the later kernels.
-    forgetting : float in (0, 1], default=1.0
+    forgetting : float in [1e-6, 1], default=1.0
         Weight of a row against the one after it.  The ridge does not fade with the rows: without it, directions
         that no recent row excites would lose their prior and blow up.
     learn_rows : int, default=2000
@@ -156,7 +156,7 @@ class OnlineLSSVMRegressor(RegressorMixin, StreamRegression):
     ) -> Self:
         rows, values = checked_block(self, X, y, reset=restart, multi_output=True, y_numeric=True)
         weight = check_weights(sample_weight, rows)
-        targets = as_targets(values)
+        targets = as_targets(values, weight)
         if restart:
             if not (weight > 0).any():
                 raise ValueError("sample_weight is zero for every row: give at least one row a positive weight")
@@ -194,17 +194,14 @@ class OnlineLSSVMRegressor(RegressorMixin, StreamRegression):
         >>> bool(std[0] < 0.06 < std[1])  # far from the rows it knows little
         True
         """
-        scores = self._scores(X)
-        mean = scores[:, 0] if self._flat else scores
         if not return_std:
-            return mean
+            scores = self._scores(X)
+            return scores[:, 0] if self._flat else scores
         self._needs_ridge("predict(return_std=True)")
-        core = self._fitted()
-        spread, delta = core.variance(self._rows(X), n_threads(self.n_jobs))
+        mean, spread, delta, noise = self._fitted().predict_with_spread(self._rows(X), n_threads(self.n_jobs))
         # [MATH 1.9] alpha w'Cw + delta in units of the prior, whose scale is noise / alpha; plus the noise itself
-        relative = 1.0 + spread + delta / self.alpha_
-        std = np.sqrt(relative[:, None] * core.noise_variance).astype(mean.dtype)
-        return mean, (std[:, 0] if self._flat else std)
+        std = np.sqrt((1.0 + spread + delta / self.alpha_)[:, None] * noise)
+        return (mean[:, 0], std[:, 0]) if self._flat else (mean, std)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -235,7 +232,7 @@ class OnlineLSSVMClassifier(ClassifierMixin, OnlineBase):
     exact_rows : int or "auto", default="auto"
     oversample : int, default=1
     hysteresis : float in (0, 1], default=1.0
-    forgetting : float in (0, 1], default=1.0
+    forgetting : float in [1e-6, 1], default=1.0
     learn_rows : int, default=2000
     window : int or None, default=None
     n_jobs : int or None, default=None
@@ -329,7 +326,7 @@ class OnlineLSSVMClassifier(ClassifierMixin, OnlineBase):
             self.classes_ = np.unique(labels[weight > 0] if classes is None else np.asarray(classes))
             if len(self.classes_) < 2:
                 raise ValueError(
-                    f"a classifier needs at least 2 classes, got 1 class ({self.classes_[0]!r}); in partial_fit, "
+                    f"a classifier needs at least 2 classes, got {how_few(self.classes_)}; in partial_fit, "
                     "name all labels with classes="
                 )
             self._flat = len(self.classes_) == 2

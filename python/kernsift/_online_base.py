@@ -49,7 +49,7 @@ class OnlineBase(CallbackSupport, FittedCore):
         "exact_rows": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
         "oversample": [Interval(Integral, 1, None, closed="left")],
         "hysteresis": [Interval(Real, 0, 1, closed="right")],
-        "forgetting": [Interval(Real, 0, 1, closed="right")],
+        "forgetting": [Interval(Real, 1e-6, 1, closed="both")],
         "learn_rows": [Interval(Integral, 1, None, closed="left")],
         "window": [Interval(Integral, 2, None, closed="left"), None],
         "n_jobs": [Integral, None],
@@ -432,5 +432,5 @@ class OnlineBase(CallbackSupport, FittedCore):
         core = self._fitted()
         rows = validate_data(self, X, reset=False, dtype=[np.float64, np.float32], order="C")
         if rows.dtype == np.float32:
-            return core.kernel.expand_single(core.basis, core.coef, core.intercept, rows, n_threads(self.n_jobs))
+            return core.kernel.expand_single(*core.expansion, rows, n_threads(self.n_jobs))
         return core.predict(rows, n_threads(self.n_jobs))

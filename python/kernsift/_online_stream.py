@@ -68,9 +68,10 @@ class StreamRegression(OnlineBase):
         self._fitted()
         self._check_unchanged_params()
         rows, values = checked_block(self, X, y, reset=False, multi_output=True, y_numeric=True)
-        targets = as_targets(values)
+        weight = check_weights(sample_weight, rows)
+        targets = as_targets(values, weight)
         self._check_outputs(targets)
-        return rows, targets, check_weights(sample_weight, rows)
+        return rows, targets, weight
 
     def prequential(
         self,
@@ -113,7 +114,8 @@ class StreamRegression(OnlineBase):
         with unchanged_on_error(self):
             if not self.__sklearn_is_fitted__():
                 rows, values = checked_block(self, X, y, reset=True, multi_output=True, y_numeric=True)
-                weight, targets = check_weights(sample_weight, rows), as_targets(values)
+                weight = check_weights(sample_weight, rows)
+                targets = as_targets(values, weight)
                 if wants_learning(self.gamma):
                     raise ValueError(
                         "gamma='learn' would look at the rows that prequential is to predict: begin the stream with "
@@ -128,7 +130,8 @@ class StreamRegression(OnlineBase):
             check_rows(core.kernel, rows)
             if return_std and not self._ridge() > 0:
                 raise ValueError("prequential(return_std=True) needs alpha > 0: without a ridge there is no prior")
-            if delay == 0 and not return_std:
+            # in a window the core makes room for a row before it looks at it, and what is asked for is `predict`
+            if delay == 0 and not return_std and self.window is None:
                 before = core.n_basis
                 self._core = core
                 mean, outcome, _ = core.learn(rows, targets, weight, True)
@@ -136,7 +139,7 @@ class StreamRegression(OnlineBase):
                 n_basis, std = before + np.concatenate([[0], grown[:-1]]), None
             else:
                 self._core = core
-                mean, variance, n_basis = core.prequential(rows, targets, weight, int(delay))
+                mean, variance, n_basis = core.prequential(rows, targets, weight, min(int(delay), len(rows)))
                 std = np.sqrt(variance) if return_std else None
         flat = slice(None) if not self._flat else 0
         error = (targets - mean)[:, flat]

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 
-from ._classes import class_targets
+from ._classes import class_targets, how_few
 from ._orols_base import OROLSBase
 from ._validation import (
     StrOptions,
@@ -133,7 +133,7 @@ class OROLSRegressor(RegressorMixin, OROLSBase):
         with unchanged_on_error(self):
             rows, values = checked_block(self, X, y, reset=True, multi_output=True, y_numeric=True)
             weight = self._check_weights(sample_weight, rows)
-            found = self._select(rows, [as_targets(values)], weight)[0]
+            found = self._select(rows, [as_targets(values, weight)], weight)[0]
             self._flat = values.ndim == 1
             self._has_intercept = bool(self.fit_intercept)
             self._keep_one(rows, found)
@@ -313,7 +313,7 @@ class OROLSClassifier(ClassifierMixin, OROLSBase):
             self.classes_ = np.unique(labels[weight > 0])
             if len(self.classes_) < 2:
                 raise ValueError(
-                    f"a classifier needs at least 2 classes, got 1 class ({self.classes_[0]!r}): give rows of another"
+                    f"a classifier needs at least 2 classes, got {how_few(self.classes_)}: give rows of another"
                 )
             targets = class_targets(self.classes_, labels, weight)
             self._flat = len(self.classes_) == 2

@@ -27,7 +27,7 @@ class _SparseLSSVM(BatchLSSVM):
         **BatchLSSVM._parameter_constraints,
         "method": [StrOptions(set(METHODS))],
         "pruning": [StrOptions(set(PRUNINGS))],
-        "step": [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0, 1, closed="neither")],
+        "step": [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 1e-9, 1, closed="neither")],
         "max_basis": [Interval(Integral, 1, None, closed="left"), None],
         "tol": [Interval(Real, 0, None, closed="left"), None],
         "max_start": [Interval(Integral, 1, None, closed="left"), None],
@@ -140,7 +140,7 @@ class _SparseLSSVM(BatchLSSVM):
         k = self._choose(sizes, found["loo"])
         # everything at_size needs; `order` counts in `rows`, the kernels of the start as pivoted
         self._path = found
-        self._training = (X, targets)
+        self._training = (X.copy(), targets.copy())  # the caller's may change
         self._adopt(k)
         self._solution = self._solve_again()
         coef, intercept, cost = (self._solution.pop(name) for name in ("coef", "intercept", "cost"))
@@ -153,7 +153,7 @@ class _SparseLSSVM(BatchLSSVM):
         allowed = np.ones(len(sizes), bool) if self.max_basis is None else sizes <= self.max_basis
         if self.tol is not None and np.isfinite(loo[allowed]).any():
             # mean squares: tol is relative to the root
-            allowed &= loo <= np.nanmin(loo[allowed]) * (1.0 + float(self.tol)) ** 2
+            allowed &= loo <= np.nanmin(loo[allowed]) * (1.0 + float(self.tol)) * (1.0 + float(self.tol))
             return int(np.flatnonzero(allowed)[-1])
         return int(np.flatnonzero(allowed)[0])
 
@@ -253,7 +253,9 @@ class _SparseLSSVM(BatchLSSVM):
         where = np.flatnonzero(self.path_["n_basis"] == n)
         if not where.size:
             sizes = self.path_["n_basis"]
-            nearest = sizes[np.argsort(np.abs(sizes - n), kind="stable")[:3]].tolist()
+            if not isinstance(n, Integral):
+                raise ValueError(f"n={n!r} is not a number of kernels, of {sizes.min()} to {sizes.max()}")
+            nearest = sorted(sizes.tolist(), key=lambda size: abs(size - int(n)))[:3]
             raise ValueError(f"n={n!r} is not a recorded size; the nearest are {nearest} (step={self.step!r})")
         model = copy.copy(self)
         model._cache = {}

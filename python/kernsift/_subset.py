@@ -14,16 +14,17 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from . import _core
 from ._calibration import fit_temperature, softmax
-from ._classes import class_targets
+from ._classes import class_targets, how_few
 from ._subset_base import SubsetBase
 from ._subset_state import Centred, Sketch, SubsetState
 from ._validation import (
     as_targets,
+    at_this_moment,
     check_weights,
     checked_block,
     fit_context,
     is_empty_block,
-    unchanged_on_error,
+    replaced_at_once,
     validate_data,
 )
 
@@ -128,8 +129,8 @@ class SubsetLSSVMRegressor(RegressorMixin, SubsetBase):
         sample_weight : array-like of shape (n_samples,), optional
             A row of weight two is the row twice; rows of weight zero are skipped.
         """
-        with unchanged_on_error(self):
-            self._fit_rows(*self._block(X, y, sample_weight, None, restart=True))
+        with replaced_at_once(self) as new:
+            new._fit_rows(*new._block(X, y, sample_weight, None, restart=True))
         return self
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -144,8 +145,9 @@ class SubsetLSSVMRegressor(RegressorMixin, SubsetBase):
         """
         if is_empty_block(X):
             return self
-        with unchanged_on_error(self):
-            return self._partial(X, y, sample_weight, None)
+        with replaced_at_once(self) as new:
+            new._partial(X, y, sample_weight, None)
+        return self
 
     def fit_batches(
         self,
@@ -193,7 +195,7 @@ class SubsetLSSVMRegressor(RegressorMixin, SubsetBase):
     ) -> tuple[Array, Array, Array]:
         rows, values = checked_block(self, X, y, reset=restart, multi_output=True, y_numeric=True)
         weight = check_weights(sample_weight, rows)
-        targets = as_targets(values)
+        targets = as_targets(values, weight)
         if restart or "_flat" not in self.__dict__:
             self._flat = values.ndim == 1
         elif self.__dict__.get("_state") is not None and targets.shape[1] != self._coef.shape[1]:
@@ -215,6 +217,7 @@ class SubsetLSSVMRegressor(RegressorMixin, SubsetBase):
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         std : ndarray of the same shape, only with ``return_std=True``
         """
+        self = at_this_moment(self)  # where another thread learns
         scores = self._scores(X)
         mean = scores[:, 0] if self._flat else scores
         if not return_std:
@@ -297,8 +300,8 @@ class SubsetLSSVMClassifier(ClassifierMixin, SubsetBase):
         sample_weight : array-like of shape (n_samples,), optional
             A row of weight two is the row twice; rows of weight zero are skipped.
         """
-        with unchanged_on_error(self):
-            self._fit_rows(*self._block(X, y, sample_weight, None, restart=True))
+        with replaced_at_once(self) as new:
+            new._fit_rows(*new._block(X, y, sample_weight, None, restart=True))
         return self
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -321,8 +324,9 @@ class SubsetLSSVMClassifier(ClassifierMixin, SubsetBase):
         """
         if is_empty_block(X):
             return self
-        with unchanged_on_error(self):
-            return self._partial(X, y, sample_weight, classes)
+        with replaced_at_once(self) as new:
+            new._partial(X, y, sample_weight, classes)
+        return self
 
     def fit_batches(
         self,
@@ -380,7 +384,7 @@ class SubsetLSSVMClassifier(ClassifierMixin, SubsetBase):
             self.classes_ = np.unique(labels[weight > 0] if classes is None else np.asarray(classes))
             if len(self.classes_) < 2:
                 raise ValueError(
-                    f"a classifier needs at least 2 classes, got 1 class ({self.classes_[0]!r}); in partial_fit and "
+                    f"a classifier needs at least 2 classes, got {how_few(self.classes_)}; in partial_fit and "
                     "fit_batches, name all labels with classes="
                 )
             self._flat = len(self.classes_) == 2
@@ -415,14 +419,17 @@ class SubsetLSSVMClassifier(ClassifierMixin, SubsetBase):
 
     def decision_function(self, X: ArrayLike) -> Array:
         """Return the scores: (n_samples,) for two classes, else (n_samples, n_classes)."""
+        self = at_this_moment(self)
         scores = self._scores(X)
         return scores[:, 0] if self._flat else scores
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the most likely class of each row."""
+        self = at_this_moment(self)
         scores = self.decision_function(X)
         return self.classes_[(scores > 0).astype(np.intp) if self._flat else scores.argmax(axis=1)]
 
     def predict_proba(self, X: ArrayLike) -> Array:
         """Return the probability of each class, (n_samples, n_classes)."""
+        self = at_this_moment(self)
         return softmax(self._scores(X), self.temperature_)

@@ -30,7 +30,7 @@ from ._validation import (
     check_unchanged,
     check_weights,
     is_empty_block,
-    unchanged_on_error,
+    replaced_at_once,
     validate_data,
 )
 
@@ -50,7 +50,7 @@ class SubsetBase(Estimator):
         "max_basis": [Interval(Integral, 1, None, closed="left")],
         "size": [StrOptions({"auto", "max", "held-out"})],
         "polish": [Interval(Integral, 0, None, closed="left")],
-        "oversample": [Interval(Real, 1, None, closed="left")],
+        "oversample": [Interval(Real, 1, 1e6, closed="both")],
         "cycles": [Interval(Integral, 1, None, closed="left")],
         "keep_path": ["boolean"],
         "fit_intercept": ["boolean"],
@@ -245,19 +245,19 @@ class SubsetBase(Estimator):
     def _select_basis(self, X: ArrayLike, y: ArrayLike | None, sample_weight: Any, classes: Any) -> Self:
         self._validate_params()
         self._no_loo("select_basis")
-        with unchanged_on_error(self):
+        with replaced_at_once(self) as new:
             targets = None
             if y is None:
-                if isinstance(self.basis, str) and self.basis in SUPERVISED:
-                    raise ValueError(f"basis={self.basis!r} looks at y: give y to select_basis")
-                rows = validate_data(self, X, dtype=np.float64, order="C")
+                if isinstance(new.basis, str) and new.basis in SUPERVISED:
+                    raise ValueError(f"basis={new.basis!r} looks at y: give y to select_basis")
+                rows = validate_data(new, X, dtype=np.float64, order="C")
                 weight = check_weights(sample_weight, rows)
-                self.__dict__.pop("_flat", None)
+                new.__dict__.pop("_flat", None)
             else:
-                rows, targets, weight = self._block(X, y, sample_weight, classes, restart=True)
-            self.__dict__.pop("_state", None)
-            basis, _ = self._choose(rows, targets, weight)
-            self._begin(basis, None)
+                rows, targets, weight = new._block(X, y, sample_weight, classes, restart=True)
+            new.__dict__.pop("_state", None)
+            basis, _ = new._choose(rows, targets, weight)
+            new._begin(basis, None)
         return self
 
     def accumulate(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> SubsetState:
@@ -291,11 +291,11 @@ class SubsetBase(Estimator):
         check_is_fitted(self, "_basis", msg="merge needs a basis: call select_basis, fit or partial_fit first")
         self._no_loo("merge")
         states: list[Any] = [getattr(o, "_state", None) if isinstance(o, SubsetBase) else o for o in others]
-        with unchanged_on_error(self):
+        with replaced_at_once(self) as new:
             if states:
-                self._add(states)
-            elif self._state is not None:  # nothing new but perhaps alpha
-                self._solve(self._state, None)
+                new._add(states)
+            elif new._state is not None:  # nothing new but perhaps alpha
+                new._solve(new._state, None)
         return self
 
     def _learn_part(self, X: Array, targets: Array, weight: Array) -> None:
@@ -303,7 +303,7 @@ class SubsetBase(Estimator):
         sketch = self._sketch(X, targets, weight)
         self._add([SubsetState.of(self._basis, X, targets, weight, sketch=sketch)])
 
-    def _partial(self, X: ArrayLike, y: ArrayLike, sample_weight: Any, classes: Any) -> Self:
+    def _partial(self, X: ArrayLike, y: ArrayLike, sample_weight: Any, classes: Any) -> None:
         self._no_loo("partial_fit")
         restart = "_basis" not in self.__dict__
         if not restart:
@@ -312,7 +312,6 @@ class SubsetBase(Estimator):
         if restart:
             self._begin(self._choose(rows, targets, weight)[0], None)
         self._learn_part(rows, targets, weight)
-        return self
 
     def _block(
         self, X: ArrayLike, y: ArrayLike, sample_weight: Any, classes: Any, restart: bool
@@ -326,16 +325,16 @@ class SubsetBase(Estimator):
         batches, n_rows = batches_of(batches)
         columns = Columns(target, weight)
         interrupted = False
-        with unchanged_on_error(self), progress(n_rows, sys.stderr, hidden=not verbose) as advance:
+        with replaced_at_once(self) as new, progress(n_rows, sys.stderr, hidden=not verbose) as advance:
             for name in ("_basis", "_state"):
-                self.__dict__.pop(name, None)
+                new.__dict__.pop(name, None)
             total: SubsetState | None = None
             try:
                 for batch in batches:
                     X, y, *v = columns.split(batch)
                     if is_empty_block(X):
                         continue
-                    part = self._sums_of_batch(X, y, v[0] if v else None, classes)
+                    part = new._sums_of_batch(X, y, v[0] if v else None, classes)
                     total = part if total is None else total.merge(part)
                     advance("learning", part.n_rows)
             except KeyboardInterrupt:
@@ -344,9 +343,9 @@ class SubsetBase(Estimator):
                 interrupted = True
             if total is None:
                 raise ValueError("fit_batches got no rows: the iterable of batches is empty (or used up)")
-            self._solve(total, None)
+            new._solve(total, None)
             if columns.names is not None:
-                self.feature_names_in_ = np.array(columns.names, dtype=object)
+                new.feature_names_in_ = np.array(columns.names, dtype=object)
         if interrupted:
             raise KeyboardInterrupt
         return self
@@ -374,12 +373,12 @@ class SubsetBase(Estimator):
         if not 1 <= n_basis <= most:
             raise ValueError(f"n_basis={n_basis!r} is not between 1 and the {most} elements the deletion began with")
         self._no_loo("resize")
-        with unchanged_on_error(self):
-            assert self._state is not None
-            sketch = self._state.sketch
-            self._basis = self._path.basis_at(int(n_basis))
-            state = self._path.at(int(n_basis), self._basis)
-            self._solve(SubsetState(**{**state.__dict__, "sketch": sketch}), None)
+        with replaced_at_once(self) as new:
+            assert new._state is not None
+            sketch = new._state.sketch
+            new._basis = new._path.basis_at(int(n_basis))
+            state = new._path.at(int(n_basis), new._basis)
+            new._solve(SubsetState(**{**state.__dict__, "sketch": sketch}), None)
         return self
 
     # --- the model ---

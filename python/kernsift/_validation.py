@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from numbers import Real
 from typing import Any
 
@@ -11,7 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array as _check_array
+from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import validate_data as _validate_data
 
 from ._reports import InterruptedLearning
 
@@ -20,6 +23,7 @@ __all__ = [
     "RealNotInt",
     "StrOptions",
     "as_targets",
+    "at_this_moment",
     "check_array",
     "check_is_fitted",
     "check_rows",
@@ -28,6 +32,7 @@ __all__ = [
     "checked_block",
     "fit_context",
     "is_empty_block",
+    "replaced_at_once",
     "unchanged_on_error",
     "validate_data",
 ]
@@ -36,6 +41,25 @@ fit_context = _fit_context
 
 # Squares of targets are summed: beyond this they would overflow a double.
 _LARGEST_TARGET = 1e151
+# Weights are divided by as well.
+_SMALLEST_WEIGHT, _LARGEST_WEIGHT = 1e-150, 1e150
+
+
+def _as_value_errors(check: Callable[..., Any]) -> Callable[..., Any]:
+    """What numpy cannot make a double of, said in the way of every other refusal."""
+
+    @wraps(check)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return check(*args, **kwargs)
+        except OverflowError as error:  # a Python integer of more than 308 digits
+            raise ValueError(f"the data hold a number beyond the range of a double: {error}") from error
+
+    return checked
+
+
+check_array = _as_value_errors(_check_array)
+validate_data = _as_value_errors(_validate_data)
 
 
 @contextmanager
@@ -47,9 +71,26 @@ def unchanged_on_error(estimator: BaseEstimator) -> Iterator[None]:
     except InterruptedLearning:
         raise  # what was learned before Ctrl-C stays
     except BaseException:
-        estimator.__dict__.clear()
-        estimator.__dict__.update(saved)
+        now = estimator.__dict__
+        now.update(saved)  # never without what a thread that predicts meanwhile looks for
+        for name in now.keys() - saved.keys():
+            del now[name]
         raise
+
+
+def at_this_moment(estimator: Any) -> Any:
+    """Return the estimator with its attributes of now: they stay together while another thread replaces them."""
+    twin = object.__new__(type(estimator))
+    twin.__dict__.update(estimator.__dict__)
+    return twin
+
+
+@contextmanager
+def replaced_at_once(estimator: Any) -> Iterator[Any]:
+    """Give a twin to work on, whose attributes become the estimator's in one step at the end, or never if it raises."""
+    twin = at_this_moment(estimator)
+    yield twin
+    estimator.__dict__ = twin.__dict__
 
 
 def is_empty_block(X: ArrayLike) -> bool:
@@ -76,7 +117,7 @@ def _first_row_not_finite(X: ArrayLike, y: ArrayLike) -> int | None:
     for values in (X, y):
         try:
             numbers = np.asarray(values, dtype=np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             continue
         finite = np.isfinite(numbers).reshape(len(numbers), -1).all(axis=1) if numbers.ndim else np.ones(1, bool)
         bad += np.flatnonzero(~finite)[:1].tolist()
@@ -98,17 +139,27 @@ def check_weights(sample_weight: ArrayLike | None, X: NDArray[Any]) -> NDArray[n
     if (weight < 0).any():
         row = int(np.argmax(weight < 0))
         raise ValueError(f"Negative values in data passed to `sample_weight`: {weight[row]} in row {row}")
+    beyond = (weight > _LARGEST_WEIGHT) | ((weight > 0) & (weight < _SMALLEST_WEIGHT))
+    if beyond.any():
+        row = int(np.argmax(beyond))
+        raise ValueError(
+            f"sample_weight is {weight[row]:.3g} in row {row}: give 0, or a weight from {_SMALLEST_WEIGHT:g} to "
+            f"{_LARGEST_WEIGHT:g}"
+        )
     return weight
 
 
-def as_targets(y: NDArray[Any]) -> NDArray[np.float64]:
+def as_targets(y: NDArray[Any], weight: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
     """Return targets as a C-ordered (n, outputs) array of float64, refusing values whose squares overflow."""
     targets = np.ascontiguousarray(y.reshape(len(y), -1), dtype=np.float64)
     largest = np.abs(targets).max(axis=1, initial=0.0)
+    if weight is not None and (weight > 1).any():
+        largest = largest * np.sqrt(np.maximum(weight, 1.0))
     if (largest > _LARGEST_TARGET).any():
         row = int(np.argmax(largest > _LARGEST_TARGET))
         raise ValueError(
-            f"y is {largest[row]:.3g} in row {row}: its square overflows; rescale y to below {_LARGEST_TARGET:g}"
+            f"y is {np.abs(targets[row]).max():.3g} in row {row}: its square, weighted, overflows; rescale y to below "
+            f"{_LARGEST_TARGET:g} over the root of the weight"
         )
     return targets
 

@@ -26,9 +26,11 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         if target.exists():
             shutil.copymode(target, temporary)
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             temporary.unlink()
+        if isinstance(error, OSError) and error.errno is not None:  # of the temporary file, or of no name at all
+            raise OSError(error.errno, f"{error.strerror} (nothing was changed)", str(target)) from error
         raise
     _sync_folder(target.parent)
 

@@ -1,0 +1,150 @@
+"""Mutated inputs and mutated files, as many as a test may take; a million of them: ``python bench/reliability``."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import kernsift
+import numpy as np
+import pytest
+from fuzzing import VARIANTS, states_are_finite, table
+from sklearn.base import is_classifier
+
+HERE = Path(__file__).parent
+
+RUN = """
+import faulthandler, sys
+faulthandler.enable()
+sys.path.insert(0, {here!r})
+import fuzzing
+fuzzer = fuzzing.{kind}({seed})
+for number in range({steps}):
+    try:
+        fuzzer.step()
+    except BaseException:
+        print("step", number, fuzzer.last, flush=True)
+        raise
+answered, refused = fuzzer.counts.values()
+assert answered > {least} * {steps} and refused > {least} * {steps}, fuzzer.counts
+"""
+
+
+def run(kind, seed, steps, least, limit=None):
+    """In a process of its own: a crash is then a failure like another."""
+    code = RUN.format(here=str(HERE), kind=kind, seed=seed, steps=steps, least=least)
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=900)
+    assert out.returncode == 0, out.stdout[-2000:] + out.stderr[-4000:]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_no_input_crashes_hangs_or_spoils_a_model(seed):
+    run("Fuzzer", seed, 3000, 0.1)
+
+
+def test_no_file_crashes_runs_or_takes_memory():
+    run("FileFuzzer", 0, 1500, 0.02)
+
+
+# --- what the fuzzer found, each on its own
+
+
+def test_far_rows_are_far_and_not_a_number():
+    """1e308 in a feature: distances overflowed, and the state with them."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), rng.normal(size=60)
+    X[7, 0], X[8, 1], X[9] = 1.7e308, -1.7e308, 1e155
+    for kernel in ("rbf", "laplacian", "matern32", "matern52"):
+        for parameters in ({}, {"exact_rows": 20}, {"window": 30}):
+            model = kernsift.OnlineLSSVMRegressor(kernel=kernel, gamma=0.5, novelty_tol=0.3, **parameters).fit(X, y)
+            assert states_are_finite(model.__getstate__())
+            assert model.health()["problems"] == []
+            at = np.array([[0.1, 0.2], [-1e300, 0.0], [-1.7e308, 1.7e308]])
+            answer = model.predict(at)
+            assert np.isfinite(answer).all()
+            np.testing.assert_allclose(answer[1:], model.intercept_, atol=1e-12)
+
+
+def test_far_kernels_do_not_spoil_answers_in_single_precision():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), rng.normal(size=60)
+    X[7:10] = [[1e25, 0.0], [0.0, -1e100], [1e200, 1e200]]
+    at = np.array([[0.1, 0.2], [1e25, 0.0], [3e38, -3e38]], dtype=np.float32)
+    for kernel in ("rbf", "laplacian", "matern32", "matern52"):
+        model = kernsift.OnlineLSSVMRegressor(kernel=kernel, gamma=0.5, admission="novelty").fit(X, y)
+        assert np.abs(model.basis_vectors_).max() > 1e100
+        np.testing.assert_allclose(model.predict(at), model.predict(at.astype(float)), atol=1e-5)
+
+
+@pytest.mark.parametrize("weight", [1e300, 1e-300, 5e-324])
+@pytest.mark.parametrize("name", ["OnlineLSSVMRegressor", "SubsetLSSVMRegressor", "LSSVMRegressor", "OROLSRegressor"])
+def test_weights_that_cannot_be_squared_or_divided_by_are_refused(name, weight):
+    X = np.arange(12.0)[:, None]
+    model = getattr(kernsift, name)(gamma=0.5)
+    with pytest.raises(ValueError, match=r"sample_weight is .* in row 3: give 0, or a weight from 1e-150 to 1e\+150"):
+        model.fit(X, np.sin(X[:, 0]), sample_weight=np.where(np.arange(12) == 3, weight, 1.0))
+    y = np.where(np.arange(12) == 3, 1e120, 1.0)
+    with pytest.raises(ValueError, match=r"y is 1e\+120 in row 3: its square, weighted, overflows"):
+        model.fit(X, y, sample_weight=np.where(np.arange(12) == 3, 1e100, 1.0))
+
+
+def test_one_row_that_overflows_is_refused_on_the_fast_path_too():
+    X = np.arange(12.0)[:, None]
+    model = kernsift.OnlineLSSVMRegressor(gamma=0.5, kernel="polynomial").fit(X, np.sin(X[:, 0]))
+    with pytest.raises(ValueError, match="too large"):
+        model.update(np.array([1e150]), 1.0)
+    for y, weight in ((1e200, 1.0), (1e100, 1e140), (1.0, 1e-300), (1.0, 1e200)):
+        with pytest.raises(ValueError, match="too large"):
+            model.update(np.array([1.0]), y, weight)
+    assert states_are_finite(model.__getstate__())
+
+
+def test_integers_beyond_a_double_are_value_errors():
+    X = np.array([[10**400], [1]], dtype=object)
+    with pytest.raises(ValueError, match="beyond the range of a double"):
+        kernsift.OnlineLSSVMRegressor().fit(X, [0.0, 1.0])
+    with pytest.raises(ValueError, match="beyond the range of a double"):
+        kernsift.LSSVMRegressor().fit([[0.0], [1.0]], [0.0, 1.0]).predict(X)
+
+
+def test_at_size_of_no_size_says_so():
+    X = np.arange(12.0)[:, None]
+    model = kernsift.SparseLSSVMRegressor(gamma=0.5).fit(X, np.sin(X[:, 0]))
+    for n in (2**80, -1, 0.5, None, "three"):
+        with pytest.raises(ValueError, match="is not a"):
+            model.at_size(n)
+
+
+def test_forgetting_all_but_nothing_is_refused():
+    with pytest.raises(ValueError, match="forgetting"):
+        kernsift.OnlineLSSVMRegressor(forgetting=1e-300).fit([[0.0], [1.0]], [0.0, 1.0])
+
+
+@pytest.mark.parametrize("variant", range(len(VARIANTS)))
+def test_no_model_keeps_the_callers_arrays(variant):
+    X, y, labels = table()
+    y = labels if is_classifier(getattr(kernsift, VARIANTS[variant][0])()) else y
+    after = X.copy()
+    model = getattr(kernsift, VARIANTS[variant][0])(gamma=0.5, **VARIANTS[variant][1])
+    arguments = (X, y, after) if VARIANTS[variant][0] == "KernelLSTD" else (X, y)
+    (model.partial_fit if len(arguments) == 3 else model.fit)(*arguments)
+    before = pickle.dumps(model)
+    for array in arguments:
+        array[...] = 7
+    assert pickle.dumps(model) == before
+
+
+def test_kernel_values_further_apart_than_a_double_reaches_leave_numbers():
+    """A polynomial of features of 1e8: C turns indefinite, a kernel leaves, and its logarithm was NaN."""
+    rng = np.random.default_rng(0)
+    model = kernsift.OnlineLSSVMRegressor(kernel="polynomial", gamma=0.5, max_basis=5)
+    for scale in (1.0, 1e8, 1e-8, 1e12, 1.0):
+        for _ in range(40):
+            X = scale * rng.normal(size=(5, 3))
+            model.partial_fit(X, rng.normal(size=5))
+        assert states_are_finite(model.__getstate__())
+        model.prune(3)  # victims there are, whatever their scores: the fuzzer met a heap overwritten
+        assert model.n_basis_ <= 3
+        assert states_are_finite(model.__getstate__())
