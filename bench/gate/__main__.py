@@ -148,7 +148,9 @@ def main(arguments: list[str] | None = None) -> int:
             folder = Path(temporary)
             if platform.machine() not in ("x86_64", "AMD64") or sys.platform != "linux":
                 raise CannotCount("the baseline is of Linux on x86-64")
-            tools = {"compiler": output(compiler(build), "--version").splitlines()[0], "Eigen": eigen_version()}
+            version = output(compiler(build), "--version").splitlines()[0]
+            version = re.sub(r"^\S*[cg]\+\+\S* (?=\()", "g++ ", version)  # by whatever name it was called
+            tools = {"compiler": version, "Eigen": eigen_version()}
             same_tools({} if options.update else baseline, tools)
             checker, environment = valgrind(folder)
             tools["valgrind"] = output(checker, "--version", env={**os.environ, **environment}).strip()

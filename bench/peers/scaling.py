@@ -14,7 +14,9 @@ from runner import Case
 TITLE = "Scaling"
 ABOUT = """Exponents fitted to CPU time and to memory beyond the arrays given, over the upper half of the sizes named
 (three at least), beside those of the operation counts. A fit on a fixed basis costs n (2md + m²) + m³, a row of a
-stable stream 2md + 2m², a prediction 2md. Where two terms meet (m² against 2md) the exponent lies between theirs."""
+stable stream 2md + 2m², a prediction 2md. What grows with the rows in memory are vectors of one number a row
+(targets, weights, answers), beside d numbers a row of the table itself. Where two terms meet (m² against 2md) the
+exponent lies between theirs."""
 HEADINGS = ("work", "against", "sizes", "time: fitted", "promised", "memory: fitted", "promised")
 ROWS = {"smoke": (500, 1000, 2000), "quick": (1000, 10_000, 100_000), "default": (1000, 10_000, 100_000, 1_000_000),
         "full": (1000, 10_000, 100_000, 1_000_000, 10_000_000)}  # fmt: skip
