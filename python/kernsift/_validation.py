@@ -158,7 +158,7 @@ def as_targets(y: NDArray[Any], weight: NDArray[np.float64] | None = None) -> ND
     if (largest > _LARGEST_TARGET).any():
         row = int(np.argmax(largest > _LARGEST_TARGET))
         raise ValueError(
-            f"y is {np.abs(targets[row]).max():.3g} in row {row}: its square, weighted, overflows; rescale y to below "
+            f"y is {np.abs(targets[row]).max():.3g} in row {row}: its square overflows; rescale y to below "
             f"{_LARGEST_TARGET:g} over the root of the weight"
         )
     return targets
