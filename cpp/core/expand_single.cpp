@@ -66,6 +66,7 @@ void SingleExpansion::kernel_values(const Eigen::MatrixXf& z, const Eigen::RowVe
       for (int power = 1; power < kernel_.degree(); ++power) K *= base;
       break;
     }
+    case KernelKind::laplacian:  // returned above
     case KernelKind::linear: break;
   }
 }
