@@ -69,7 +69,7 @@ struct Admission {
 
 // The element to delete: the oldest among those within 1e-9 of the lowest score, because isolated points tie
 // exactly and rounding must not choose between them. Answers scores.size() when the newcomer, whose score is
-// `newcomer` and who is the youngest, is the one.
+// `newcomer` and who is the youngest, is the one. A score that is no number counts among the lowest.
 Index weakest(const ConstVectorRef& scores, double newcomer);
 
 }  // namespace kernsift

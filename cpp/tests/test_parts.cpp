@@ -93,7 +93,8 @@ TEST(the_weakest_is_an_element_whatever_the_scores_are) {
   CHECK(of(3, 1 + 1e-12, 1, inf) == 1);  // a tie: the oldest
   CHECK(of(3, 1, 2, 0.5) == 3);          // the newcomer
   CHECK(of(-1, 2, -3, inf) == 2);
-  CHECK(of(1, nan, 2, inf) == 1);
+  CHECK(of(1, nan, 2, inf) == 0);  // what is no number counts among the lowest
+  CHECK(of(3, nan, 1, inf) == 1);
   CHECK(of(nan, nan, nan, inf) == 0);
   CHECK(of(inf, inf, inf, inf) == 0);
   CHECK(of(0, -1e-300, 0, inf) == 1);
