@@ -12,6 +12,9 @@ from hypothesis import settings
 
 # of the state machines: pytest --hypothesis-profile nightly
 settings.register_profile("nightly", max_examples=3000)
+# A change is judged by the same examples whenever it is judged; chance has its night.
+settings.register_profile("repeatable", derandomize=True)
+settings.load_profile("repeatable")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
