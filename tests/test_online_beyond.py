@@ -258,6 +258,20 @@ def test_predict_one_sees_every_change(rng, outputs, fit_intercept):
         before = after
 
 
+def test_a_stream_swaps_by_true_scores_after_a_short_second_pass(rng):
+    X, Y, _ = stream(400, rng)
+    model = OnlineLSSVMRegressor(gamma=0.5, max_basis=10, swap_until=100, usefulness_tol=0.0).partial_fit(X[:150], Y[:150])
+    assert model.audit_["frozen"] > 0
+    model.refit(X[150:160], Y[150:160])  # ten rows are fewer than swap_until: the stream is young again
+    fresh = copy.deepcopy(model).prune(10)  # deletes nothing, and computes the scores from the state
+    before = model.basis_indices_
+    for one in (model, fresh):
+        one.partial_fit(X[160:200], Y[160:200])
+    assert not np.array_equal(before, model.basis_indices_)
+    np.testing.assert_array_equal(model.basis_indices_, fresh.basis_indices_)
+    np.testing.assert_allclose(model.predict(X), fresh.predict(X), atol=1e-9)
+
+
 def test_predictions_do_not_depend_on_threads(rng, monkeypatch):
     X, Y, _ = stream(20_000, rng, outputs=2)
     model = OnlineLSSVMRegressor(gamma=0.5, max_basis=60).fit(X[:2000], Y[:2000])

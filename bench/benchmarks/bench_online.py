@@ -116,7 +116,7 @@ class Stream(Timed):
 
     def track_fraction_of_dgemm(self, engine: str, dictionary: str, m: int, d: int) -> float:
         if engine != "orthonormal":
-            raise NotImplementedError("counted for the default engine")
+            return float("nan")  # counted for the default engine
         fresh = [copy.deepcopy(self.first) for _ in range(3)]  # one a round
         return fraction_of_dgemm(lambda: fresh.pop().partial_fit(self.X, self.y), self.flops)
 

@@ -239,6 +239,9 @@ template <class State>
 void OnlineLSSVM<State>::end_refit() {
   state_.settle();
   refitting_ = false;
+  if constexpr (State::kLearnsRuns)
+    if (prunes() && settings_.max_basis > 0 && dictionary_.size() >= settings_.max_basis && !frozen())
+      state_.track_scores();  // a frozen stream had left them, and swaps again after a short second pass
   rows_seen_ = before_refit_;  // a second look at rows that have their numbers
   counters_ = counted_before_refit_;
 }
