@@ -260,8 +260,8 @@ def test_predict_one_sees_every_change(rng, outputs, fit_intercept):
 
 def test_a_stream_swaps_by_true_scores_after_a_short_second_pass(rng):
     X, Y, _ = stream(400, rng)
-    model = OnlineLSSVMRegressor(gamma=0.5, max_basis=10, swap_until=100, usefulness_tol=0.0).partial_fit(X[:150], Y[:150])
-    assert model.audit_["frozen"] > 0
+    model = OnlineLSSVMRegressor(gamma=0.5, max_basis=10, swap_until=100, usefulness_tol=0.0)
+    assert model.partial_fit(X[:150], Y[:150]).audit_["frozen"] > 0
     model.refit(X[150:160], Y[150:160])  # ten rows are fewer than swap_until: the stream is young again
     fresh = copy.deepcopy(model).prune(10)  # deletes nothing, and computes the scores from the state
     before = model.basis_indices_
