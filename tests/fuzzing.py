@@ -199,8 +199,8 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
 #: Attributes that no answer is computed from.
 RECORDS = ("gcv_path_", "path_", "_path")
 
-#: What scikit-learn's scores, files that are not there and foreign iterables raise themselves; a path is a Parquet file's,
-#: and ImportError the answer where nothing reads those.
+#: What scikit-learn's scores, files that are not there and foreign iterables raise themselves; a path is a Parquet
+#: file's, and ImportError the answer where nothing reads those.
 FOREIGN = {"score": (OverflowError,), "fit_batches": (FileNotFoundError, ImportError, NotImplementedError)}
 
 #: Methods that take whole numbers or nothing, and which number.
