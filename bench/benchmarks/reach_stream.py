@@ -53,21 +53,26 @@ def _eigen() -> list[str]:
     return [str(p) for p in found if p.exists()][:1]
 
 
-def run_native(name: str, X: Array, y: Array, *arguments: float) -> list[float] | None:
-    """What the rival prints, as numbers."""
+def run_program(program: Path, X: Array, y: Array, *arguments: float, test: Array | None = None) -> list[float]:
+    """The numbers a rival prints, given the rows in a file, and in another those of `test`."""
     with tempfile.TemporaryDirectory() as folder:
-        program = native(name, _compiled())
-        if program is None:
-            return None
-        rows = Path(folder) / "rows"
-        with rows.open("wb") as file:
-            np.ascontiguousarray(X).tofile(file)
-            np.ascontiguousarray(y).tofile(file)
-        text = [repr(a) for a in arguments]
-        out = subprocess.run(
-            [str(program), str(rows), str(len(X)), str(X.shape[1]), *text], capture_output=True, text=True, check=True
-        )
-    return [float(word) for word in out.stdout.split()]
+        files = []
+        for i, (rows, targets) in enumerate([(X, y)] + ([] if test is None else [(test, np.zeros(len(test)))])):
+            files.append(Path(folder) / str(i))
+            with files[-1].open("wb") as file:
+                np.ascontiguousarray(rows).tofile(file)
+                np.ascontiguousarray(targets).tofile(file)
+        command = [str(program), str(files[0]), str(len(X)), str(X.shape[1]), *map(repr, arguments)]
+        if test is not None:
+            command += [str(files[1]), str(len(test))]
+        text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return [float(word) for word in text.split()]
+
+
+def run_native(name: str, X: Array, y: Array, *arguments: float) -> list[float] | None:
+    """What the rival prints, or None where it cannot be compiled."""
+    program = native(name, _compiled())
+    return None if program is None else run_program(program, X, y, *arguments)
 
 
 @cache

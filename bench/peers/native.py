@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import tempfile
 from pathlib import Path
 
 import numpy as np
-from benchmarks.reach_stream import native
+from benchmarks.reach_stream import native, run_program
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
@@ -26,16 +25,4 @@ def compiled(name: str) -> Path:
 
 def run(name: str, X: Array, y: Array, *arguments: float, test: Array | None = None) -> list[float]:
     """The numbers it prints."""
-    program = compiled(name)
-    with tempfile.TemporaryDirectory() as folder:
-        files = []
-        for i, (rows, targets) in enumerate([(X, y)] + ([] if test is None else [(test, np.zeros(len(test)))])):
-            files.append(Path(folder) / str(i))
-            with files[-1].open("wb") as file:
-                np.ascontiguousarray(rows).tofile(file)
-                np.ascontiguousarray(targets).tofile(file)
-        command = [str(program), str(files[0]), str(len(X)), str(X.shape[1]), *map(repr, arguments)]
-        if test is not None:
-            command += [str(files[1]), str(len(test))]
-        text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    return [float(word) for word in text.split()]
+    return run_program(compiled(name), X, y, *arguments, test=test)
