@@ -64,35 +64,32 @@ def _run(kind: str, total: int, say: Any, minutes: float) -> tuple[collections.C
 
 def run_inputs(size: str, say: Any, minutes: float = np.inf) -> list[str]:
     """Inputs through every public method of every estimator."""
-    counts, wrong, seconds = _run("Fuzzer", STEPS[size], say, minutes)
-    return [
-        "## Mutated inputs",
-        "",
+    about = [
         "Shapes, strides, types, values (NaN, infinities, denormals, 1e±300), layouts, read-only memory maps,",
         "containers and parameters, through every public method of every estimator. Right is an answer, or a",
         "ValueError, TypeError or MemoryError with a text, after which the model is the same to the byte. Else is",
         "another exception, a hang, a refusal that changed the model, NaN or infinity in a state.",
-        "",
-        "| calls | answered | refused | crashed processes | else | minutes |",
-        "|---|---|---|---|---|---|",
-        _row(counts, wrong, seconds),
     ]
+    found = _run("Fuzzer", STEPS[size], say, minutes)
+    return _section("Mutated inputs", about, "calls | answered", *found)
 
 
 def run_files(size: str, say: Any, minutes: float = np.inf) -> list[str]:
     """Files through `load`."""
-    counts, wrong, seconds = _run("FileFuzzer", FILES[size], say, minutes)
-    return [
-        "## Mutated files",
-        "",
+    about = [
         "Saved models with bytes, members, headers and arrays changed, half of them under a checksum made right again,",
         "loaded where the process may take 1 GiB of address space more and start no program, open no socket, look up no",
         "pickled name. Right is a model, or a ValueError with a text.",
-        "",
-        "| files | loaded | refused | crashed processes | else | minutes |",
-        "|---|---|---|---|---|---|",
-        _row(counts, wrong, seconds),
     ]
+    found = _run("FileFuzzer", FILES[size], say, minutes)
+    return _section("Mutated files", about, "files | loaded", *found)
+
+
+def _section(
+    title: str, about: list[str], counted: str, counts: collections.Counter[str], wrong: list[str], seconds: float
+) -> list[str]:
+    headings = f"| {counted} | refused | crashed processes | else | minutes |"
+    return [f"## {title}", "", *about, "", headings, "|---|---|---|---|---|---|", _row(counts, wrong, seconds)]
 
 
 def _row(counts: collections.Counter[str], wrong: list[str], seconds: float) -> str:
