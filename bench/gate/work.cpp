@@ -98,18 +98,19 @@ void sums() {
   PreparedRows rows;
   kernel.prepare(t.X.topRows(m), rows);
   const RowMatrix L = white ? RowMatrix(factor_of(kernel, t.X.topRows(m))) : RowMatrix();
-  NormalSums into{Matrix::Zero(m, m), Matrix::Zero(m, 1), Vector::Zero(m), Vector::Zero(1), Vector::Zero(1), 0};
+  Matrix where(m, m);
+  NormalSums into(where, 1);
   const Panels elements = elements_of(kernel, rows);
   const RowMatrix Y = t.y;
-  measured([&] { accumulate(kernel, elements, L, t.X, Y, t.ones, Vector::Zero(1), into); });
+  measured([&] { accumulate(kernel, elements, L, t.X, Y, t.ones, Vector::Zero(1), 1, into); });
 }
 
 void solve() {
   const Matrix A = check::normal_rows(300, 300, 3);
-  const Matrix M = A * A.transpose(), z = check::normal_rows(300, 2, 4);
-  Matrix theta;
+  const Matrix M = A * A.transpose();
+  Matrix R = M;
   const Vector s = A.col(0);
-  measured([&] { solve_ridge(M, s, 300.0, z, 0.1, theta); });
+  measured([&] { factor_ridge(R, s, 300.0, 0.1, 1); });
 }
 
 void eigen() {
@@ -204,8 +205,9 @@ void pivoting() {
   const Table t = table(2000, 10);
   const Kernel kernel = kernel_of(10);
   Patterns patterns(kernel, t.X, all(2000));
+  RowMatrix L(80, 80);
   measured([&] {
-    if (which == 0) independent(patterns, 1e-3, 80);
+    if (which == 0) independent(patterns, 1e-3, 1, L);
     if (which == 1) greedy_pivots(patterns, 1e-8, 80);
     if (which == 2) random_pivots(patterns, t.ones, 1e-8, 80, 40, 3);
   });

@@ -39,12 +39,12 @@ def axes(mode: str) -> Iterator[tuple[str, str, str, list[dict[str, int]], tuple
     def sizes(axis: str) -> list[dict[str, int]]:
         return [{**base, axis: size} for size in each[axis]]
 
-    yield "fit on a fixed basis", "n", "fit", sizes("n"), ("1", "0")
+    yield "fit on a fixed basis", "n", "fit", sizes("n"), ("1", "1 (targets, weights)")
     yield "fit on a fixed basis", "m", "fit", sizes("m"), ("2", "2")
     yield "fit on a fixed basis", "d", "fit", sizes("d"), ("0 to 1", "0")
     yield "fit on a fixed basis", "classes", "classes", sizes("c"), ("0 to 1", "0")
     yield "stream, stable", "m", "stable", [size for size in sizes("m") if size["m"] <= 1600], ("2", "2")
-    yield "stream, growth and pruning", "n", "growth", sizes("n")[:4], ("1", "0")
+    yield "stream, growth and pruning", "n", "growth", sizes("n"), ("1", "1 (targets, weights)")
     yield "prediction", "n", "predict", sizes("n"), ("1", "1 (the answers)")
     yield "prediction", "m", "predict", sizes("m"), ("1", "0 to 1")
     yield "prediction", "d", "predict", sizes("d"), ("0 to 1", "0")

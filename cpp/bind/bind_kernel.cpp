@@ -1,6 +1,7 @@
 #include "bind/bind.hpp"
 #include "core/expand_single.hpp"
 #include "core/kernels.hpp"
+#include "core/parallel.hpp"
 
 namespace kernsift {
 
@@ -33,7 +34,8 @@ Array matrix(const Kernel& kernel, const Array& X, const Array& Y) {
 }
 
 // f(x) = intercept + sum_i coef_i k(vectors_i, x) for each row of X, without an n x m matrix.
-Array expand(const Kernel& kernel, const Array& vectors, const Array& coef, const Array& intercept, const Array& X) {
+Array expand(const Kernel& kernel, const Array& vectors, const Array& coef, const Array& intercept, const Array& X,
+             int threads) {
   const auto v = rows(vectors, kernel.n_features(), "vectors");
   const auto c = rows(coef, -1, "coef");
   const auto b = vector(intercept, c.cols(), "intercept");
@@ -49,12 +51,12 @@ Array expand(const Kernel& kernel, const Array& vectors, const Array& coef, cons
   Matrix padded = Matrix::Zero(elements.padded(), c.cols());
   padded.topRows(c.rows()) = c;
   constexpr Index kTile = 256;
-  PreparedRows tile;
-  for (Index first = 0; first < x.rows(); first += kTile) {
-    const Index count = std::min(kTile, x.rows() - first);
+  parallel_for((x.rows() + kTile - 1) / kTile, threads, [&](Index task) {
+    const Index first = task * kTile, count = std::min(kTile, x.rows() - first);
+    PreparedRows tile;
     kernel.prepare(x.middleRows(first, count), tile);
     kernel.expand(elements, padded, b, tile, 0, count, result.middleRows(first, count));
-  }
+  });
   return out;
 }
 
@@ -108,7 +110,7 @@ void bind_kernel(py::module_& m) {
       .def_property_readonly("coef0", &Kernel::coef0)
       .def("matrix", &matrix, py::arg("X").noconvert(), py::arg("Y").noconvert())
       .def("expand", &expand, py::arg("vectors").noconvert(), py::arg("coef").noconvert(),
-           py::arg("intercept").noconvert(), py::arg("X").noconvert())
+           py::arg("intercept").noconvert(), py::arg("X").noconvert(), py::arg("threads") = 1)
       .def("expand_single", &expand_single, py::arg("vectors").noconvert(), py::arg("coef").noconvert(),
            py::arg("intercept").noconvert(), py::arg("X").noconvert(), py::arg("threads") = 1)
       .def("diagonal", &diagonal, py::arg("X").noconvert());

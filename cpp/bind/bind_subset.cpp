@@ -33,11 +33,30 @@ Panels elements_from(const Kernel& kernel, const Rows& vectors) {
   return elements_of(kernel, rows);
 }
 
-// Symmetric, so that its columns are its rows: handed over, not copied.
-Array symmetric_to_numpy(Matrix&& M) {
-  auto* kept = new Matrix(std::move(M));
-  const py::capsule owner(kept, [](void* p) { delete static_cast<Matrix*>(p); });
-  return Array({kept->rows(), kept->cols()}, kept->data(), owner);
+// Triangles may be halves of one square, beside each other: rows of any stride.
+using Strided = py::array_t<double>;
+using StridedRows = Eigen::Map<const RowMatrix, 0, Eigen::OuterStride<>>;
+
+Eigen::OuterStride<> stride_of(const Strided& a, const char* name) {
+  constexpr auto kDouble = static_cast<py::ssize_t>(sizeof(double));
+  if (a.ndim() != 2 || (a.shape(1) > 1 && a.strides(1) != kDouble) || a.strides(0) % kDouble != 0 ||
+      a.strides(0) < 0)
+    throw std::invalid_argument(std::string(name) + " must be two-dimensional, with contiguous rows");
+  return Eigen::OuterStride<>(a.strides(0) / kDouble);
+}
+
+StridedRows triangle(const Strided& a, Index size, const char* name) {
+  const auto stride = stride_of(a, name);
+  if (a.shape(0) != a.shape(1) || (size >= 0 && a.shape(0) != size))
+    throw std::invalid_argument(std::string(name) + " must be square" +
+                                (size >= 0 ? ", with " + std::to_string(size) + " rows" : ""));
+  return {a.data(), a.shape(0), a.shape(1), stride};
+}
+
+// numpy's upper triangle is the lower one of column-major matrices.
+MatrixRef lower_of(Strided& a, Index size, const char* name) {
+  triangle(a, size, name);
+  return Eigen::Map<Matrix, 0, Eigen::OuterStride<>>(a.mutable_data(), a.shape(0), a.shape(1), stride_of(a, name));
 }
 
 Matrix square(const Array& a, const char* name) { return rows(a, a.ndim() == 2 ? a.shape(0) : -1, name); }
@@ -87,58 +106,94 @@ py::tuple pivots(const Kernel& kernel, const Array& X, const Indices& which, Cho
   return py::make_tuple(from_indices(result.chosen), to_numpy(result.L));
 }
 
-py::dict sums_to_dict(NormalSums&& sums) {
-  py::dict out;
-  out["M"] = symmetric_to_numpy(std::move(sums.M));
-  out["z"] = to_numpy(sums.z);
-  out["s"] = vector_to_numpy(sums.s);
-  out["y"] = vector_to_numpy(sums.y);
-  out["yy"] = vector_to_numpy(sums.yy);
-  out["weight"] = sums.weight;
-  return out;
+// The rows that are independent of those before them, and the factor of their kernel matrix: into `out` (rows of it), or
+// a new square.
+py::tuple select_independent(const Kernel& kernel, const Array& X, const Indices& which, double tol, Index max_basis,
+                             const py::object& out, int threads) {
+  const auto x = rows(X, kernel.n_features(), "X");
+  auto list = to_indices(which, x.rows());
+  const Index most = std::min<Index>(max_basis, static_cast<Index>(list.size()));
+  Strided square = out.is_none() ? Strided(array(most, most)) : out.cast<Strided>();
+  const auto stride = stride_of(square, "out");
+  if (square.shape(0) != square.shape(1)) throw std::invalid_argument("out must be square");
+  Eigen::Map<RowMatrix, 0, Eigen::OuterStride<>> L(square.mutable_data(), square.shape(0), square.shape(1), stride);
+  std::vector<Index> chosen;
+  {
+    py::gil_scoped_release unlocked;
+    Patterns patterns(kernel, x, std::move(list));
+    if (out.is_none()) L.triangularView<Eigen::StrictlyUpper>().setZero();
+    chosen = independent(patterns, tol, threads, L);
+  }
+  const auto m = static_cast<Index>(chosen.size());
+  const py::slice taken(py::ssize_t{0}, static_cast<py::ssize_t>(m), py::ssize_t{1});
+  py::object corner = m == L.rows() ? py::object(square) : py::object(square[py::make_tuple(taken, taken)]);
+  if (out.is_none() && m < L.rows()) corner = corner.attr("copy")();
+  return py::make_tuple(from_indices(chosen), corner);
 }
 
-// Sums of the rows in w (whitened = True) or in kernel coordinates; `fast` accumulates in kernel coordinates first.
-py::dict normal_sums(const Kernel& kernel, const Array& vectors, const Array& L, const Array& X, const Array& Y,
-                     const Array& weight, const Array& offset, bool fast, bool whitened) {
+// Sums of the rows in w (whitened = True) or in kernel coordinates; `fast` accumulates in kernel coordinates first. M goes
+// into the upper triangle of `out`, or into a new matrix, both of its triangles.
+py::dict normal_sums(const Kernel& kernel, const Array& vectors, const Strided& L, const Array& X, const Array& Y,
+                     const Array& weight, const Array& offset, bool fast, bool whitened, const py::object& out,
+                     int threads) {
   const auto basis = rows(vectors, kernel.n_features(), "vectors");
   const auto x = rows(X, kernel.n_features(), "X");
   const auto y = rows(Y, -1, "Y");
   const auto v = vector(weight, x.rows(), "weight");
   const auto o = vector(offset, y.cols(), "offset");
-  const auto factor = rows(L, basis.rows(), "L");
+  const Index m = basis.rows();
+  const auto factor = triangle(L, m, "L");
   if (y.rows() != x.rows()) throw std::invalid_argument("X and Y must have as many rows as each other");
-  if (factor.rows() != basis.rows()) throw std::invalid_argument("L must have one row per vector");
-  NormalSums sums;
+  Strided M = out.is_none() ? Strided(array(m, m)) : out.cast<Strided>();
+  NormalSums sums(lower_of(M, m, "out"), y.cols());
   {
     py::gil_scoped_release unlocked;
-    const Index m = basis.rows(), c = y.cols();
-    sums.M = Matrix::Zero(m, m);
-    sums.z = Matrix::Zero(m, c);
-    sums.s = Vector::Zero(m);
-    sums.y = sums.yy = Vector::Zero(c);
     const RowMatrix none;
-    accumulate(kernel, elements_from(kernel, basis), fast ? Rows(none) : Rows(factor), x, y, v, o, sums);
-    if (fast && whitened) whiten(factor, sums);
-    sums.M.triangularView<Eigen::StrictlyUpper>() = sums.M.transpose();
+    accumulate(kernel, elements_from(kernel, basis), fast ? Rows(none) : Rows(factor), x, y, v, o, threads, sums);
+    if (fast && whitened) whiten(factor, threads, sums);
+    if (out.is_none()) sums.M.triangularView<Eigen::StrictlyUpper>() = sums.M.transpose();
   }
-  return sums_to_dict(std::move(sums));
+  py::dict answer;
+  answer["M"] = M;
+  answer["z"] = to_numpy(sums.z);
+  answer["s"] = vector_to_numpy(sums.s);
+  answer["y"] = vector_to_numpy(sums.y);
+  answer["yy"] = vector_to_numpy(sums.yy);
+  answer["weight"] = sums.weight;
+  return answer;
 }
 
-py::object ridge(const Array& M, const Array& s, double weight, const Array& z, double alpha) {
-  const auto given = rows(M, M.ndim() == 2 ? M.shape(0) : -1, "M");
-  const Eigen::Map<const Matrix> m(given.data(), given.rows(), given.cols());  // symmetric
-  const auto sum = vector(s, m.rows(), "s");
-  const Matrix right = rows(z, -1, "z");
-  if (right.rows() != m.rows()) throw std::invalid_argument("z must have one row per row of M");
-  Matrix theta;
-  bool solved;
+// R' in the upper triangle of `out`, or of a new matrix, for the M in the upper triangle given; None without one.
+py::object ridge_factor(const Strided& M, const Array& s, double weight, double alpha, const py::object& out,
+                        int threads) {
+  const Eigen::Index m = M.ndim() == 2 ? M.shape(0) : -1;
+  const auto given = triangle(M, m, "M");
+  const auto sum = vector(s, m, "s");
+  Strided R = out.is_none() ? Strided(array(m, m)) : out.cast<Strided>();
+  MatrixRef A = lower_of(R, m, "out");
+  bool definite;
   {
     py::gil_scoped_release unlocked;
-    solved = solve_ridge(m, sum, weight, right, alpha, theta);
+    if (R.data() != M.data()) A.triangularView<Eigen::Lower>() = given.transpose();
+    definite = factor_ridge(A, sum, weight, alpha, threads);
   }
-  if (!solved) return py::none();
-  return to_numpy(theta);
+  if (!definite) return py::none();
+  return R;
+}
+
+// T^-1 B or T^-T B, of the lower or the upper triangle of T.
+Array solve_triangle(const Strided& T, const Array& B, bool lower, bool transposed) {
+  const auto b = rows(B, -1, "B");
+  const auto t = triangle(T, b.rows(), "T");
+  Array out = array(b.rows(), b.cols());
+  auto x = rows_out(out);
+  py::gil_scoped_release unlocked;
+  x = b;
+  if (lower && transposed) t.triangularView<Eigen::Lower>().transpose().solveInPlace(x);
+  if (lower && !transposed) t.triangularView<Eigen::Lower>().solveInPlace(x);
+  if (!lower && transposed) t.triangularView<Eigen::Upper>().transpose().solveInPlace(x);
+  if (!lower && !transposed) t.triangularView<Eigen::Upper>().solveInPlace(x);
+  return out;
 }
 
 py::tuple spectrum_of(const Array& M, const Array& z) {
@@ -187,13 +242,9 @@ void bind_subset(py::module_& m) {
       py::arg("kernel"), py::arg("X").noconvert(), py::arg("which").noconvert(), py::arg("weight").noconvert(),
       py::arg("n_candidates"), py::arg("n_eval"), py::arg("max_basis"), py::arg("candidate_tol"),
       py::arg("reconstruction_tol"), py::arg("seed"), py::arg("form"));
-  m.def(
-      "select_independent",
-      [](const Kernel& kernel, const Array& X, const Indices& which, double tol, Index max_basis) {
-        return pivots(kernel, X, which, [&](Patterns& p) { return independent(p, tol, max_basis); });
-      },
-      py::arg("kernel"), py::arg("X").noconvert(), py::arg("which").noconvert(), py::arg("tol"),
-      py::arg("max_basis"));
+  m.def("select_independent", &select_independent, py::arg("kernel"), py::arg("X").noconvert(),
+        py::arg("which").noconvert(), py::arg("tol"), py::arg("max_basis"), py::arg("out") = py::none(),
+        py::arg("threads") = 1);
   m.def(
       "select_greedy",
       [](const Kernel& kernel, const Array& X, const Indices& which, double tol, Index max_basis) {
@@ -214,17 +265,20 @@ void bind_subset(py::module_& m) {
       py::arg("tol"), py::arg("max_basis"), py::arg("block"), py::arg("seed"));
   m.def("normal_sums", &normal_sums, py::arg("kernel"), py::arg("vectors").noconvert(), py::arg("L").noconvert(),
         py::arg("X").noconvert(), py::arg("Y").noconvert(), py::arg("weight").noconvert(),
-        py::arg("offset").noconvert(), py::arg("fast"), py::arg("whitened"));
+        py::arg("offset").noconvert(), py::arg("fast"), py::arg("whitened"), py::arg("out") = py::none(),
+        py::arg("threads") = 1);
   m.def(
       "whitening_growth",
-      [](const Array& L) {
-        const auto factor = rows(L, L.ndim() == 2 ? L.shape(0) : -1, "L");
+      [](const Strided& L) {
+        const auto factor = triangle(L, -1, "L");
         py::gil_scoped_release unlocked;
         return whitening_growth(factor);
       },
       py::arg("L").noconvert());
-  m.def("solve_ridge", &ridge, py::arg("M").noconvert(), py::arg("s").noconvert(), py::arg("weight"),
-        py::arg("z").noconvert(), py::arg("alpha"));
+  m.def("ridge_factor", &ridge_factor, py::arg("M").noconvert(), py::arg("s").noconvert(), py::arg("weight"),
+        py::arg("alpha"), py::arg("out") = py::none(), py::arg("threads") = 1);
+  m.def("solve_triangle", &solve_triangle, py::arg("T").noconvert(), py::arg("B").noconvert(), py::arg("lower"),
+        py::arg("transposed"));
   m.def("spectrum", &spectrum_of, py::arg("M").noconvert(), py::arg("z").noconvert());
   m.def(
       "deletion_order",
@@ -259,31 +313,11 @@ void bind_subset(py::module_& m) {
       py::arg("bias_leverage"), py::arg("X").noconvert(), py::arg("Y").noconvert(), py::arg("weight").noconvert(),
       py::arg("alphas").noconvert());
   m.def(
-      "loo_predictions",
-      [](const Kernel& kernel, const Array& vectors, const Array& T, const Array& shift, const Array& values,
-         const Array& projected, const Array& mean_y, double bias_leverage, const Array& X, const Array& Y,
-         const Array& weight, double alpha) {
-        Array out = array(rows(X, -1, "X").rows(), rows(Y, -1, "Y").cols());
-        auto result = rows_out(out);
-        leave_one_out(kernel, vectors, T, shift, values, projected, mean_y, bias_leverage, X, Y, weight,
-                      [&](const LeaveOneOut& loo, const Panels& elements, const Rows& x, const Rows& y,
-                          const ConstVectorRef& v) {
-                        loo.predictions(kernel, elements, x, y, v, alpha, result);
-                        return 0;
-                      });
-        return out;
-      },
-      py::arg("kernel"), py::arg("vectors").noconvert(), py::arg("T").noconvert(), py::arg("shift").noconvert(),
-      py::arg("values").noconvert(), py::arg("projected").noconvert(), py::arg("mean_y").noconvert(),
-      py::arg("bias_leverage"), py::arg("X").noconvert(), py::arg("Y").noconvert(), py::arg("weight").noconvert(),
-      py::arg("alpha"));
-  m.def(
       "basis_coordinates",
-      [](const Kernel& kernel, const Array& vectors, const Array& L, const Array& X) {
+      [](const Kernel& kernel, const Array& vectors, const Strided& L, const Array& X) {
         const auto basis = rows(vectors, kernel.n_features(), "vectors");
         const auto x = rows(X, kernel.n_features(), "X");
-        const auto factor = rows(L, basis.rows(), "L");
-        if (factor.rows() != basis.rows()) throw std::invalid_argument("L must have one row per vector");
+        const auto factor = triangle(L, basis.rows(), "L");
         Array out = array(x.rows(), basis.rows());
         auto result = rows_out(out);
         py::gil_scoped_release unlocked;

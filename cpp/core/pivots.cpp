@@ -6,6 +6,7 @@
 #include "core/sampling.hpp"
 #include "core/span.hpp"
 #include "core/stop.hpp"
+#include "core/triangles.hpp"
 
 namespace kernsift {
 
@@ -19,24 +20,23 @@ double uniform(SplitMix64& random) { return static_cast<double>(random() >> 11) 
 
 }  // namespace
 
-Pivots independent(Patterns& patterns, double tol, Index max_basis) {
-  const Index l = patterns.size();
+std::vector<Index> independent(Patterns& patterns, double tol, int threads, RowsOut L) {
+  const Index l = patterns.size(), max_basis = std::min(L.rows(), l);
   const Kernel& kernel = patterns.kernel();
-  Span span;
-  span.reserve(std::min(max_basis, l));
   Panels elements(kernel.n_features());
   std::vector<Index> chosen;
   PreparedRows rows;
   Matrix K, W, E;
-  for (Index first = 0; first < l && span.size() < max_basis; first += kBlock) {
+  Index top = 0;
+  for (Index first = 0; first < l && top < max_basis; first += kBlock) {
     allow_stop();
-    const Index count = std::min(kBlock, l - first), m = span.size();
+    const Index count = std::min(kBlock, l - first), m = top;
     patterns.prepare(first, count, rows);
     K.resize(elements.padded(), count);
     kernel.block(elements, rows, 0, count, K);
     W.resize(m + count, count);
     W.topRows(m) = K.topRows(m);
-    span.coordinates(W.topRows(m));
+    solve_columns(L.topLeftCorner(m, m), threads, W.topRows(m));
     Vector delta = patterns.self().segment(first, count) - W.topRows(m).colwise().squaredNorm().transpose();
     bool any = false;
     for (Index r = 0; r < count; ++r) any = any || delta[r] > tol * patterns.self()[first + r];
@@ -46,11 +46,11 @@ Pivots independent(Patterns& patterns, double tol, Index max_basis) {
     E.resize(block.padded(), count);
     kernel.block(block, rows, 0, count, E);
     E.topRows(count).noalias() -= W.topRows(m).transpose() * W.topRows(m);
-    Index top = m;
     for (Index r = 0; r < count && top < max_basis; ++r) {
       if (!(delta[r] > tol * patterns.self()[first + r])) continue;
       const double s = std::sqrt(delta[r]);  // [Engel ald]
-      span.append(W.col(r).head(top), s);
+      L.row(top).head(top) = W.col(r).head(top).transpose();
+      L(top, top) = s;
       elements.append(rows.coordinates(r), rows.norm(r));
       chosen.push_back(first + r);
       W.row(top).setZero();
@@ -62,7 +62,7 @@ Pivots independent(Patterns& patterns, double tol, Index max_basis) {
       ++top;
     }
   }
-  return finished(std::move(chosen), span);
+  return chosen;
 }
 
 Pivots greedy_pivots(Patterns& patterns, double tol, Index max_basis) {

@@ -14,8 +14,9 @@ struct Pivots {
 };
 
 // One pass in the order of the patterns: each whose squared distance to the span of those taken before exceeds
-// tol k(x, x) is taken, until max_basis (Engel's approximate linear dependence [Engel ald]). Memory independent of l.
-Pivots independent(Patterns& patterns, double tol, Index max_basis);
+// tol k(x, x) is taken, until L is full (Engel's approximate linear dependence [Engel ald]). Its rows become those of the
+// factor, as far as the diagonal; what lies above is left alone. Memory beside it independent of l.
+std::vector<Index> independent(Patterns& patterns, double tol, int threads, RowsOut L);
 
 // Pivoted Cholesky: the pattern furthest from the span is next; the first of equals. The pivots of pivoted_cholesky.hpp,
 // without the matrix: it makes the kernels of its pivots only, memory and time O(l n) and O(l n^2) for n of l patterns.

@@ -6,7 +6,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/parallel.hpp"
 #include "core/stop.hpp"
+#include "core/triangles.hpp"
 
 namespace kernsift {
 
@@ -32,50 +34,89 @@ void invert_lower(MatrixRef L) {
   below *= -1.0;
 }
 
-void mirror(Matrix& M) { M.triangularView<Eigen::StrictlyUpper>() = M.transpose(); }
+// Threads share parts of the rows where the sums are small enough for each to have its own, else every tile. Which of
+// the two, and the parts, follow from the sizes alone: the same bits for any number of threads.
+constexpr Index kLarge = 1024;
+constexpr Index kRowsOfPart = 4096, kRowsOfTask = 128;
 
-}  // namespace
-
-void accumulate(const Kernel& kernel, const Panels& elements, const Rows& L, const Rows& X, const Rows& Y,
-                const ConstVectorRef& weight, const ConstVectorRef& offset, NormalSums& sums) {
+// Tile after tile. A task, which no one may stop, has one thread.
+void add_rows(const Kernel& kernel, const Panels& elements, const Rows& L, const Rows& X, const Rows& Y,
+              const ConstVectorRef& weight, const ConstVectorRef& offset, int threads, bool task, NormalSums& sums) {
   const Index m = elements.size(), c = Y.cols();
-  Matrix K(elements.padded(), kTile), targets(kTile, c + 1), products(m, c + 1);
-  PreparedRows rows;
-  products.setZero();
+  Matrix K(elements.padded(), kTile), targets(kTile, c + 1), products = Matrix::Zero(m, c + 1);
   for (Index first = 0; first < X.rows(); first += kTile) {
-    allow_stop();
+    if (!task) allow_stop();
     const Index count = std::min(kTile, X.rows() - first);
     const auto v = weight.segment(first, count);
-    kernel.prepare(X.middleRows(first, count), rows);
-    kernel.block(elements, rows, 0, count, K);
-    auto W = K.topLeftCorner(m, count);
-    if (L.rows() > 0) L.triangularView<Eigen::Lower>().solveInPlace(W);
+    const bool weighted = (v.array() != 1.0).any();
+    const Vector root = v.cwiseSqrt();
+    parallel_for((count + kRowsOfTask - 1) / kRowsOfTask, threads, [&](Index part) {
+      const Index begin = part * kRowsOfTask, n = std::min(kRowsOfTask, count - begin);
+      PreparedRows rows;
+      kernel.prepare(X.middleRows(first + begin, n), rows);
+      kernel.block(elements, rows, 0, n, K.middleCols(begin, n));
+      auto W = K.block(0, begin, m, n);
+      if (L.rows() > 0) L.triangularView<Eigen::Lower>().solveInPlace(W);
+      if (weighted) W.array().rowwise() *= root.segment(begin, n).transpose().array();
+    });
+    const auto W = K.topLeftCorner(m, count);
     auto t = targets.topRows(count);
     t.col(c).setOnes();
     t.leftCols(c) = Y.middleRows(first, count).rowwise() - offset.transpose();
     sums.y.noalias() += t.leftCols(c).transpose() * v;
     sums.yy.noalias() += t.leftCols(c).cwiseAbs2().transpose() * v;
     sums.weight += v.sum();
-    if ((v.array() != 1.0).any()) {
-      for (Index r = 0; r < count; ++r) {
-        const double root = std::sqrt(v[r]);
-        W.col(r) *= root;
-        t.row(r) *= root;
-      }
-    }
+    if (weighted) t.array().colwise() *= root.array();
     products.noalias() += W * t;
-    sums.M.selfadjointView<Eigen::Lower>().rankUpdate(W);
+    add_outer(W, 1.0, threads, sums.M);
   }
   sums.z += products.leftCols(c);
   sums.s += products.col(c);
 }
 
-void whiten(const Rows& L, NormalSums& sums) {
+}  // namespace
+
+NormalSums::NormalSums(MatrixRef where, Index outputs)
+    : M(where),
+      z(Matrix::Zero(M.rows(), outputs)),
+      s(Vector::Zero(M.rows())),
+      y(Vector::Zero(outputs)),
+      yy(Vector::Zero(outputs)) {
+  M.triangularView<Eigen::Lower>().setZero();
+}
+
+void NormalSums::add(const NormalSums& other) {
+  M.triangularView<Eigen::Lower>() += other.M;
+  z += other.z;
+  s += other.s;
+  y += other.y;
+  yy += other.yy;
+  weight += other.weight;
+}
+
+void accumulate(const Kernel& kernel, const Panels& elements, const Rows& L, const Rows& X, const Rows& Y,
+                const ConstVectorRef& weight, const ConstVectorRef& offset, int threads, NormalSums& sums) {
+  const Index m = elements.size(), n = X.rows();
+  if (m >= kLarge || n <= kRowsOfPart) return add_rows(kernel, elements, L, X, Y, weight, offset, threads, false, sums);
+  const Index together = std::min<Index>(threads, (n + kRowsOfPart - 1) / kRowsOfPart);
+  std::vector<Matrix> squares(together, Matrix(m, m));
+  for (Index first = 0; first < n; first += together * kRowsOfPart) {
+    allow_stop();
+    const Index parts = std::min(together, (n - first + kRowsOfPart - 1) / kRowsOfPart);
+    std::vector<NormalSums> found;
+    for (Index i = 0; i < parts; ++i) found.emplace_back(squares[i], Y.cols());
+    parallel_for(parts, threads, [&](Index i) {
+      const Index begin = first + i * kRowsOfPart, count = std::min(kRowsOfPart, n - begin);
+      add_rows(kernel, elements, L, X.middleRows(begin, count), Y.middleRows(begin, count),
+               weight.segment(begin, count), offset, 1, true, found[i]);
+    });
+    for (const NormalSums& part : found) sums.add(part);
+  }
+}
+
+void whiten(const Rows& L, int threads, NormalSums& sums) {
   const auto factor = L.triangularView<Eigen::Lower>();
-  mirror(sums.M);
-  factor.solveInPlace(sums.M);
-  sums.M.transposeInPlace();
-  factor.solveInPlace(sums.M);
+  congruence(L, threads, sums.M);
   factor.solveInPlace(sums.z);
   factor.solveInPlace(sums.s);
 }
@@ -110,16 +151,10 @@ Spectrum spectrum(const ConstMatrixRef& M, const ConstMatrixRef& z) {
   return {solver.eigenvalues().cwiseMax(0.0), solver.eigenvectors(), solver.eigenvectors().transpose() * z};
 }
 
-bool solve_ridge(const ConstMatrixRef& M, const ConstVectorRef& s, double weight, const ConstMatrixRef& z, double alpha,
-                 Matrix& theta) {
-  Matrix A(M.rows(), M.cols());
-  A.triangularView<Eigen::Lower>() = M;
+bool factor_ridge(MatrixRef A, const ConstVectorRef& s, double weight, double alpha, int threads) {
   if (weight > 0) A.selfadjointView<Eigen::Lower>().rankUpdate(s, -1.0 / weight);
   A.diagonal().array() += alpha;
-  const Eigen::LLT<Eigen::Ref<Matrix>> factor(A);  // in place
-  if (factor.info() != Eigen::Success) return false;
-  theta = factor.solve(z);
-  return theta.allFinite();
+  return cholesky(A, threads);
 }
 
 namespace {
@@ -169,25 +204,6 @@ Vector LeaveOneOut::errors(const Kernel& kernel, const Panels& elements, const R
       }
   });
   return sums;
-}
-
-void LeaveOneOut::predictions(const Kernel& kernel, const Panels& elements, const Rows& X, const Rows& Y,
-                              const ConstVectorRef& weight, double alpha, RowsOut out) const {
-  const Vector shrink = (values.array() + alpha).inverse();
-  const Matrix theta = shrink.asDiagonal() * projected;
-  Vector leverage;
-  Matrix fit;
-  diagonal_tiles(*this, kernel, elements, X, [&](Index first, Index count, const auto& u) {
-    leverage.noalias() = u.cwiseAbs2().transpose() * shrink;
-    fit.noalias() = u.transpose() * theta;
-    for (Index r = 0; r < count; ++r) {
-      const double h = left_out(weight[first + r], bias_leverage + leverage[r]);
-      for (Index o = 0; o < Y.cols(); ++o) {
-        const double y = Y(first + r, o), e = y - mean_y[o] - fit(r, o);
-        out(first + r, o) = y - e / (1 - h);
-      }
-    }
-  });
 }
 
 void basis_coordinates(const Kernel& kernel, const Panels& elements, const Rows& L, const Rows& X, RowsOut out) {

@@ -12,9 +12,13 @@
 
 namespace kernsift {
 
-// y enters as y - offset, so that a large common offset cancels nothing in sum v |y|^2.
+// y enters as y - offset, so that a large common offset cancels nothing in sum v |y|^2. M lies where the caller wants
+// it: of a large one the lower triangle of a square is enough, and the factor of the basis can have the rest.
 struct NormalSums {
-  Matrix M;        // (m, m), lower triangle
+  NormalSums(MatrixRef M, Index outputs);  // all zero
+  void add(const NormalSums& other);       // of other rows
+
+  MatrixRef M;     // (m, m), lower triangle
   Matrix z;        // (m, outputs)
   Vector s;        // (m)
   Vector y, yy;    // (outputs): sum v y, sum v y^2
@@ -26,10 +30,10 @@ struct NormalSums {
 // Adds the rows to sums in kernel coordinates (k in the place of w), or in w if a factor L is given (m x m; an empty
 // one means kernel coordinates). offset: (outputs).
 void accumulate(const Kernel& kernel, const Panels& elements, const Rows& L, const Rows& X, const Rows& Y,
-                const ConstVectorRef& weight, const ConstVectorRef& offset, NormalSums& sums);
+                const ConstVectorRef& weight, const ConstVectorRef& offset, int threads, NormalSums& sums);
 
 // M <- L^-1 M L^-T, z <- L^-1 z, s <- L^-1 s: from kernel coordinates to orthonormal ones.
-void whiten(const Rows& L, NormalSums& sums);
+void whiten(const Rows& L, int threads, NormalSums& sums);
 
 // How much the rounding of sums in kernel coordinates grows on the way to orthonormal ones, relative to M: the
 // condition of K = L L', by a few power iterations.
@@ -43,11 +47,9 @@ struct Spectrum {
 };
 Spectrum spectrum(const ConstMatrixRef& M, const ConstMatrixRef& z);
 
-// theta = (M - ss'/weight + alpha I)^-1 z by Cholesky, for the sums of rows of that weight, z about the mean; weight 0
-// means no intercept. One square matrix besides M, in which it is factored. False where it is not positive definite to
-// working precision.
-bool solve_ridge(const ConstMatrixRef& M, const ConstVectorRef& s, double weight, const ConstMatrixRef& z, double alpha,
-                 Matrix& theta);
+// A <- R, RR' = M - ss'/weight + alpha I, of the sums M of rows of that weight in the lower triangle of A; weight 0
+// means no intercept. False where it is not positive definite to working precision.
+bool factor_ridge(MatrixRef A, const ConstVectorRef& s, double weight, double alpha, int threads);
 
 // Leave-one-out of the model with the basis fixed. A row of weight v leaves one unit of it (all of it if v < 1), which
 // is what refitting gives when the row stands v times in the table. [MATH LOO]
@@ -62,9 +64,6 @@ struct LeaveOneOut {
   // For each alpha the sum over rows and outputs of v e^2, e the residual of the row when left out.
   Vector errors(const Kernel& kernel, const Panels& elements, const Rows& X, const Rows& Y,
                 const ConstVectorRef& weight, const ConstVectorRef& alphas) const;
-  // The predictions of the rows when left out (rows, outputs).
-  void predictions(const Kernel& kernel, const Panels& elements, const Rows& X, const Rows& Y,
-                   const ConstVectorRef& weight, double alpha, RowsOut out) const;
 };
 
 // w(x) of rows, (rows, m).

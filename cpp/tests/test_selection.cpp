@@ -13,6 +13,7 @@
 #include "core/pruning_path.hpp"
 #include "core/stop.hpp"
 #include "core/subset.hpp"
+#include "core/triangles.hpp"
 #include "tests/check.hpp"
 #include "tests/random.hpp"
 
@@ -190,6 +191,12 @@ TEST(few_patterns_one_pattern_and_more_asked_for_than_there_are) {
 }
 
 TEST(pivots_factor_the_kernel_matrix_of_what_they_chose) {
+  const auto one_pass = [](Patterns& patterns, Index n) {
+    RowMatrix L = RowMatrix::Zero(n, n);
+    auto chosen = independent(patterns, 1e-8, 1, L);
+    const Index m = static_cast<Index>(chosen.size());
+    return Pivots{std::move(chosen), L.topLeftCorner(m, m)};
+  };
   RowMatrix X(90, 3);
   X << check::normal_rows(80, 3, 49), RowMatrix(10, 3);
   for (Index i = 80; i < 90; ++i) X.row(i) = X.row(i - 80);  // ten rows come twice
@@ -197,7 +204,7 @@ TEST(pivots_factor_the_kernel_matrix_of_what_they_chose) {
   Patterns patterns(kernel, X, all(90));
   const Vector v = Vector::Ones(90);
   for (const Index n : {1, 50, 200}) {  // 200: more than there are
-    for (const Pivots& p : {independent(patterns, 1e-8, n), greedy_pivots(patterns, 1e-8, n),
+    for (const Pivots& p : {one_pass(patterns, n), greedy_pivots(patterns, 1e-8, n),
                             random_pivots(patterns, v, 1e-8, n, 40, 3)}) {
       const RowMatrix S = taken(X, p.chosen);
       const Index m = S.rows();
@@ -242,16 +249,18 @@ TEST(sums_over_rows_are_the_products_of_explicit_coordinates) {
   const Matrix L = factor.matrixL(), K = dense(kernel, S, X), W = factor.matrixL().solve(K);
   const Matrix t = Y.rowwise() - offset.transpose();
   for (const bool white : {false, true}) {
-    NormalSums sums{Matrix::Zero(m, m), Matrix::Zero(m, 2), Vector::Zero(m), Vector::Zero(2), Vector::Zero(2), 0};
-    accumulate(kernel, elements_of(kernel, rows), white ? L : Matrix(), X, Y, v, offset, sums);
+    Matrix where(m, m);
+    NormalSums sums(where, 2);
+    accumulate(kernel, elements_of(kernel, rows), white ? L : Matrix(), X, Y, v, offset, 1, sums);
     const Matrix& U = white ? W : K;
     const Matrix M = sums.M.selfadjointView<Eigen::Lower>(), expected = U * v.asDiagonal() * U.transpose();
     CHECK(off(M, expected) < 1e-13 * n);
     CHECK(off(sums.z, U * v.asDiagonal() * t) < 1e-13 * n && off(sums.s, U * v) < 1e-13 * n);
     CHECK(std::abs(sums.weight - v.sum()) < 1e-13 * n);
     if (white) continue;
-    whiten(L, sums);  // as if they had been taken in orthonormal coordinates, up to the condition of K
-    CHECK(off(sums.M, W * v.asDiagonal() * W.transpose()) < 1e-15 * whitening_growth(L) * n);
+    whiten(L, 1, sums);  // as if they had been taken in orthonormal coordinates, up to the condition of K
+    const Matrix white_M = sums.M.selfadjointView<Eigen::Lower>();
+    CHECK(off(white_M, W * v.asDiagonal() * W.transpose()) < 1e-15 * whitening_growth(L) * n);
   }
 }
 
@@ -320,7 +329,14 @@ TEST(long_computations_can_be_stopped) {
   CHECK(stops([&] { efvs(X, SelectionForm::cached, 20, 59); }));
   CHECK(stops([&] { efvs(X, SelectionForm::lazy, 20, 59); }));
   CHECK(stops([&] { efvs(X, SelectionForm::dense, 20, 0); }));
-  CHECK(stops([&] { independent(patterns, 1e-8, 20); }));
+  CHECK(stops([&] {
+    RowMatrix L(20, 20);
+    independent(patterns, 1e-8, 1, L);
+  }));
+  CHECK(stops([&] {
+    Matrix A = Matrix::Identity(5, 5);
+    cholesky(A, 1);
+  }));
   CHECK(stops([&] { greedy_pivots(patterns, 1e-8, 20); }));
   CHECK(stops([&] { random_pivots(patterns, v, 1e-8, 20, 8, 1); }));
   CHECK(stops([&] {

@@ -26,20 +26,6 @@ def loo_errors(
     weight: Array,
     alphas: Array,
 ) -> Array: ...
-def loo_predictions(
-    kernel: Kernel,
-    vectors: Array,
-    T: Array,
-    shift: Array,
-    values: Array,
-    projected: Array,
-    mean_y: Array,
-    bias_leverage: float,
-    X: Array,
-    Y: Array,
-    weight: Array,
-    alpha: float,
-) -> Array: ...
 def normal_sums(
     kernel: Kernel,
     vectors: Array,
@@ -50,7 +36,12 @@ def normal_sums(
     offset: Array,
     fast: bool,
     whitened: bool,
+    out: Array | None = None,
+    threads: int = 1,
 ) -> dict[str, Any]: ...
+def ridge_factor(
+    M: Array, s: Array, weight: float, alpha: float, out: Array | None = None, threads: int = 1
+) -> Array | None: ...
 def row_keys(X: Array, seed: int) -> NDArray[np.uint64]: ...
 def select_feature_vectors(
     kernel: Kernel,
@@ -69,7 +60,13 @@ def select_greedy(
     kernel: Kernel, X: Array, which: NDArray[np.int64], tol: float, max_basis: int
 ) -> tuple[NDArray[np.int64], Array]: ...
 def select_independent(
-    kernel: Kernel, X: Array, which: NDArray[np.int64], tol: float, max_basis: int
+    kernel: Kernel,
+    X: Array,
+    which: NDArray[np.int64],
+    tol: float,
+    max_basis: int,
+    out: Array | None = None,
+    threads: int = 1,
 ) -> tuple[NDArray[np.int64], Array]: ...
 def select_rpcholesky(
     kernel: Kernel,
@@ -81,7 +78,7 @@ def select_rpcholesky(
     block: int,
     seed: int,
 ) -> tuple[NDArray[np.int64], Array]: ...
-def solve_ridge(M: Array, s: Array, weight: float, z: Array, alpha: float) -> Array | None: ...
+def solve_triangle(T: Array, B: Array, lower: bool, transposed: bool) -> Array: ...
 def spectrum(M: Array, z: Array) -> tuple[Array, Array, Array]: ...
 def whitening_growth(L: Array) -> float: ...
 def rebuild(engine: type[_Engine], arguments: tuple[Any, ...], state: dict[str, Array]) -> _Engine: ...
@@ -197,7 +194,7 @@ class Kernel:
     def __init__(self, name: str, gamma: Array, degree: int, coef0: float, centre: Array) -> None: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
     def matrix(self, X: Array, Y: Array) -> Array: ...
-    def expand(self, vectors: Array, coef: Array, intercept: Array, X: Array) -> Array: ...
+    def expand(self, vectors: Array, coef: Array, intercept: Array, X: Array, threads: int = 1) -> Array: ...
     def expand_single(
         self, vectors: Array, coef: Array, intercept: Array, X: NDArray[np.float32], threads: int = 1
     ) -> NDArray[np.float32]: ...

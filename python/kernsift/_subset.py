@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import cho_factor, cho_solve
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -72,8 +71,16 @@ class SubsetLSSVMRegressor(RegressorMixin, SubsetBase):
         chooses a little better.
     keep_path : bool, default=True
         Keep the sums "pruned" began with, (oversample * max_basis)² numbers, for :meth:`resize`.
+    keep_sums : bool, default=True
+        Keep the sums over the rows, max_basis² numbers.  Without them nothing more can be learned, merged or chosen
+        again, and the ridge is factored in their place beside the factor of the basis: of a basis that is given,
+        ``fit`` then takes 8 max_basis² bytes and a block of rows, where it takes three times that otherwise (seven
+        with "gcv").  Needs a number for ``alpha``; for thousands of kernels.
     fit_intercept : bool, default=True
         An unpenalised constant.
+    n_jobs : int or None, default=None
+        Threads for the sums, the factors and predictions; None is one, -1 all.  ``OMP_NUM_THREADS`` is honoured;
+        results do not depend on the number.
     random_state : int, RandomState or None
         For the random rows.  With an int, ``fit`` does not depend on the order of the rows.
 
@@ -225,15 +232,13 @@ class SubsetLSSVMRegressor(RegressorMixin, SubsetBase):
         if self.alpha_ == 0:
             raise ValueError("predict(return_std=True) needs alpha > 0: without a ridge there is no prior")
         rows = validate_data(self, X, reset=False, dtype=np.float64, order="C")
-        problem = Centred(self.state_, bool(self.fit_intercept))
-        factor = cho_factor(problem.M + self.alpha_ * np.eye(self.n_basis_), lower=True)
+        problem = self._problem()
         relative = np.empty(len(rows))
         for first in range(0, len(rows), 1024):
             part = slice(first, first + 1024)
             w = _core.basis_coordinates(self._basis.kernel, self._basis.vectors, self._basis.L, rows[part])
             delta = np.maximum(self._basis.kernel.diagonal(rows[part]) - (w**2).sum(axis=1), 0.0)
-            centred = (w - problem.mean).T
-            spread = (centred * cho_solve(factor, centred)).sum(axis=0) + problem.bias / problem.weight
+            spread = (problem.standardised(w, self.alpha_)[0] ** 2).sum(axis=0) + problem.bias / problem.weight
             relative[part] = 1.0 + spread + delta / self.alpha_  # [MATH 1.9]
         std = np.sqrt(relative[:, None] * self._noise)
         return mean, (std[:, 0] if self._flat else std)
@@ -262,8 +267,9 @@ class SubsetLSSVMClassifier(ClassifierMixin, SubsetBase):
     polish : int, default=0
     oversample : float, default=3.0
     cycles : int, default=1
-    keep_path : bool, default=True
+    keep_path, keep_sums : bool, default=True
     fit_intercept : bool, default=True
+    n_jobs : int or None, default=None
     random_state : int, RandomState or None
         All as in :class:`SubsetLSSVMRegressor`.
 
@@ -411,10 +417,9 @@ class SubsetLSSVMClassifier(ClassifierMixin, SubsetBase):
             targets[sketch.codes == 1] = 1.0
         else:
             targets[np.arange(len(targets)), sketch.codes] = 1.0
-        rows = (sketch.X, targets, sketch.weight)
-        scores = _core.loo_predictions(
-            *problem.leave_one_out(self._basis), *rows, max(alpha, problem.precision * problem.largest)
-        )
+        if self.keep_sums and not problem.above_rounding(alpha):
+            alpha = max(alpha, problem.precision * problem.largest)
+        scores = problem.left_out(self._basis, sketch.X, targets, sketch.weight, alpha)
         self.temperature_ = fit_temperature(scores, sketch.codes, sketch.weight)
 
     def decision_function(self, X: ArrayLike) -> Array:

@@ -8,20 +8,20 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import solve_triangular
 from sklearn.utils import check_random_state
 
 from . import _core
 from ._estimator import Estimator
 from ._feature_vectors import FeatureVectorSelector
-from ._kernel import LEARNING_CONSTRAINTS, make_kernel
-from ._learn_gamma import learned_width, wants_learning
+from ._kernel import LEARNING_CONSTRAINTS
 from ._polish import check_polish, polish
 from ._progress import progress
-from ._pruned import Path, enough, errors_held_out, prune
+from ._pruned import Path
 from ._record_batches import Columns, batches_of
-from ._selectors import SELECTORS, SUPERVISED, Task, kernel_for, select
+from ._selectors import SELECTORS, SUPERVISED, Task
+from ._subset_choice import choose_basis
 from ._subset_state import FAST_GROWTH, Basis, Centred, Sketch, SubsetState
+from ._threads import n_threads
 from ._validation import (
     Interval,
     StrOptions,
@@ -38,6 +38,8 @@ Array = NDArray[np.float64]
 _EPS = np.finfo(np.float64).eps
 # alpha="loo" looks through these multiples of the largest eigenvalue.
 _LOO_GRID = np.geomspace(1e2, 1e-12, 57)
+# Parameters that the basis and the sums do not know.
+_MAY_CHANGE = ("alpha", "keep_path", "keep_sums", "n_jobs")
 
 
 class SubsetBase(Estimator):
@@ -53,7 +55,9 @@ class SubsetBase(Estimator):
         "oversample": [Interval(Real, 1, 1e6, closed="both")],
         "cycles": [Interval(Integral, 1, None, closed="left")],
         "keep_path": ["boolean"],
+        "keep_sums": ["boolean"],
         "fit_intercept": ["boolean"],
+        "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
 
@@ -72,7 +76,9 @@ class SubsetBase(Estimator):
         oversample: float = 3.0,
         cycles: int = 1,
         keep_path: bool = True,
+        keep_sums: bool = True,
         fit_intercept: bool = True,
+        n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.kernel = kernel
@@ -87,82 +93,43 @@ class SubsetBase(Estimator):
         self.oversample = oversample
         self.cycles = cycles
         self.keep_path = keep_path
+        self.keep_sums = keep_sums
         self.fit_intercept = fit_intercept
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
     # --- the basis ---
 
     def _choose(self, X: Array, targets: Array | None, weight: Array) -> tuple[Basis, Path | None]:
-        if not (weight > 0).any():
-            raise ValueError("sample_weight is zero for every row: give at least one row a positive weight")
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        for name in ("learned_gamma_", "path_"):
+        for name in ("learned_gamma_", "path_", "_ridge"):
             self.__dict__.pop(name, None)
-        if wants_learning(self.gamma):
-            if targets is None:
-                raise ValueError("gamma='learn' looks at y: give y to select_basis")
-            widths = learned_width(self, X, targets, weight, seed)
-            kernel = make_kernel(self.kernel, widths, self.degree, self.coef0, X, weight, seed)
-        else:
-            kernel = kernel_for(self, X, weight, seed)
-        check_rows(kernel, X)
-        if not isinstance(self.basis, str):
-            return self._given(kernel, X, weight, seed), None
-        alpha = float(self.alpha) if isinstance(self.alpha, Real) else None
-        task = Task(kernel, X, weight, int(self.max_basis), seed, targets, bool(self.fit_intercept), alpha)
-        if self.basis == "pruned" and targets is not None:
-            oversample, cycles = float(self.oversample), int(self.cycles)
-            path = prune(task, oversample=oversample, cycles=cycles)
-            size = path.n_chosen
-            if self.size == "held-out" or (self.size == "auto" and wants_learning(self.gamma)):
-                self.path_ = errors_held_out(task, self.size == "auto", oversample=oversample, cycles=cycles)
-                size = min(size, enough(self.path_, size))
-            return path.basis_at(size), path
-        if self.basis not in SELECTORS:
-            raise ValueError(f"basis={self.basis!r} is not available in this build; choose one of {sorted(SELECTORS)}")
-        chosen = select(self.basis, task)
-        return Basis.of(kernel, chosen.vectors, chosen.indices), None
-
-    def _given(self, kernel: _core.Kernel, X: Array, weight: Array, seed: int) -> Basis:
-        """A basis from a selector, from row numbers or from vectors."""
-        if isinstance(self.basis, FeatureVectorSelector):
-            self.basis._validate_params()
-            if self.basis.random_state is not None:
-                seed = int(check_random_state(self.basis.random_state).randint(2**31 - 1))
-            indices = self.basis._select(kernel, X, weight, seed)[0]
-            return Basis.of(kernel, np.ascontiguousarray(X[indices]), indices)
-        given = np.asarray(self.basis)
-        if given.ndim == 1 and given.dtype.kind in "iu":
-            if not len(given) or given.min() < 0 or given.max() >= len(X):
-                raise ValueError(f"basis holds row numbers that are not in 0 .. {len(X) - 1}, the rows of X")
-            return Basis.of(kernel, np.ascontiguousarray(X[given]), given.astype(np.int64))
-        if given.ndim != 2 or given.shape[1] != X.shape[1] or not len(given) or given.dtype.kind not in "fiu":
-            raise ValueError(
-                f"basis has shape {given.shape} and dtype {given.dtype}; give row numbers (m,), vectors "
-                f"(m, {X.shape[1]}), a FeatureVectorSelector or one of {sorted(SELECTORS)}"
-            )
-        vectors = np.ascontiguousarray(given, dtype=np.float64)
-        if not np.isfinite(vectors).all():
-            raise ValueError("basis holds NaN or infinity")
-        return Basis.of(kernel, vectors, np.full(len(vectors), -1))
+        return choose_basis(self, X, targets, weight)
 
     def _begin(self, basis: Basis, path: Path | None) -> None:
-        self._basis, self._path = basis, path if self.keep_path else None
+        self._basis, self._path = basis, path if self.keep_path and self.keep_sums else None
         self._state: SubsetState | None = None
-        self._begun_with = {k: v for k, v in self.get_params(deep=False).items() if k not in ("alpha", "keep_path")}
+        self._begun_with = {k: v for k, v in self.get_params(deep=False).items() if k not in _MAY_CHANGE}
         self.gamma_ = basis.kernel_arguments[1]
 
     def _check_unchanged_params(self) -> None:
-        """The sums keep the kernel and the basis they began with; alpha may change."""
+        """The sums keep the kernel and the basis they began with."""
         check_unchanged(self, self._begun_with, "the basis was chosen", "call fit")
 
     def _no_loo(self, what: str) -> None:
         if self.alpha == "loo":
             raise ValueError(f"alpha='loo' needs another pass over all rows, which {what} does not have; use 'gcv'")
 
+    def _sums_for(self, what: str) -> None:
+        if not self.keep_sums or "_ridge" in self.__dict__:
+            raise ValueError(f"{what} needs the sums over the rows: fit with keep_sums=True")
+
     # --- learning ---
 
     def _fit_rows(self, X: Array, targets: Array, weight: Array) -> None:
+        if not (self.keep_sums or isinstance(self.alpha, Real)):
+            raise ValueError(
+                f"keep_sums=False needs a number for alpha, got {self.alpha!r}, which is chosen by the sums"
+            )
         if self.polish:
             check_polish(self.kernel)
         rows = X, targets, weight
@@ -187,7 +154,9 @@ class SubsetBase(Estimator):
         fast = path is None and growth < FAST_GROWTH
         if isinstance(self.alpha, Real):  # rounding far below the ridge, or exact sums
             fast = fast and float(self.alpha) > 1e3 * _EPS * growth * weight.sum()
-        return SubsetState.of(basis, X, targets, weight, fast=fast, sketch=self._sketch(X, targets, weight))
+        sketch, threads = self._sketch(X, targets, weight), n_threads(self.n_jobs)
+        out = None if self.keep_sums else basis.spare
+        return SubsetState.of(basis, X, targets, weight, fast=fast, sketch=sketch, out=out, threads=threads)
 
     def _expect(self, state: SubsetState) -> None:
         """Take over from the first state what no rows have told yet."""
@@ -218,9 +187,14 @@ class SubsetBase(Estimator):
         """Coefficients from the sums, with alpha as asked for."""
         if not state.weight > 0:
             raise ValueError("sample_weight is zero for every row: give at least one row a positive weight")
-        problem = Centred(state, bool(self.fit_intercept))
+        problem = Centred(state, bool(self.fit_intercept), n_threads(self.n_jobs))
         if isinstance(self.alpha, Real):
             alpha = float(self.alpha)
+            if not self.keep_sums and (not problem.above_rounding(alpha) or problem.factor(alpha, out=state.M) is None):
+                raise ValueError(
+                    f"alpha={alpha!r} is below the rounding of the sums, which leaves no factor to keep: choose a "
+                    "larger alpha, or keep_sums=True"
+                )
         elif self.alpha == "loo":
             assert rows is not None
             grid = problem.largest * _LOO_GRID[problem.precision <= _LOO_GRID]
@@ -233,10 +207,14 @@ class SubsetBase(Estimator):
 
     def _take(self, state: SubsetState, problem: Centred, alpha: float) -> None:
         theta = problem.theta(alpha)
-        self._state = state
+        if self.keep_sums:
+            self._state = state
+            self.__dict__.pop("_ridge", None)
+        else:
+            self._state, self._ridge = state.without_sums(), problem.factor(alpha)
         self.alpha_ = alpha
         self.n_samples_seen_ = state.n_rows
-        self._coef = solve_triangular(self._basis.L, theta, lower=True, trans="T")
+        self._coef = _core.solve_triangle(self._basis.L, theta, True, True)
         self._intercept = problem.mean_y - problem.mean @ theta
         # xi = y'y - z'theta; what rounding leaves below zero is a perfect fit
         self._cost = np.maximum(problem.yy - (problem.z * theta).sum(axis=0), 0.0)
@@ -245,6 +223,7 @@ class SubsetBase(Estimator):
     def _select_basis(self, X: ArrayLike, y: ArrayLike | None, sample_weight: Any, classes: Any) -> Self:
         self._validate_params()
         self._no_loo("select_basis")
+        self._sums_for("select_basis")
         with replaced_at_once(self) as new:
             targets = None
             if y is None:
@@ -276,9 +255,13 @@ class SubsetBase(Estimator):
         """
         check_is_fitted(self, "_basis", msg="accumulate needs a basis: call select_basis, fit or partial_fit first")
         self._check_unchanged_params()
-        rows, targets, weight = self._block(X, y, sample_weight, None, restart=False)
+        return self._sums_of(*self._block(X, y, sample_weight, None, restart=False))
+
+    def _sums_of(self, rows: Array, targets: Array, weight: Array) -> SubsetState:
+        """Sums over rows on the basis there is."""
         check_rows(self._basis.kernel, rows)
-        return SubsetState.of(self._basis, rows, targets, weight, sketch=self._sketch(rows, targets, weight))
+        sketch, threads = self._sketch(rows, targets, weight), n_threads(self.n_jobs)
+        return SubsetState.of(self._basis, rows, targets, weight, sketch=sketch, threads=threads)
 
     def merge(self, *others: Any) -> Self:
         """Add the rows of others to this model: exact, in any order.  Without others, solve again (for a new alpha).
@@ -290,6 +273,7 @@ class SubsetBase(Estimator):
         """
         check_is_fitted(self, "_basis", msg="merge needs a basis: call select_basis, fit or partial_fit first")
         self._no_loo("merge")
+        self._sums_for("merge")
         states: list[Any] = [getattr(o, "_state", None) if isinstance(o, SubsetBase) else o for o in others]
         with replaced_at_once(self) as new:
             if states:
@@ -298,20 +282,16 @@ class SubsetBase(Estimator):
                 new._solve(new._state, None)
         return self
 
-    def _learn_part(self, X: Array, targets: Array, weight: Array) -> None:
-        check_rows(self._basis.kernel, X)
-        sketch = self._sketch(X, targets, weight)
-        self._add([SubsetState.of(self._basis, X, targets, weight, sketch=sketch)])
-
     def _partial(self, X: ArrayLike, y: ArrayLike, sample_weight: Any, classes: Any) -> None:
         self._no_loo("partial_fit")
+        self._sums_for("partial_fit")
         restart = "_basis" not in self.__dict__
         if not restart:
             self._check_unchanged_params()
         rows, targets, weight = self._block(X, y, sample_weight, classes, restart=restart)
         if restart:
             self._begin(self._choose(rows, targets, weight)[0], None)
-        self._learn_part(rows, targets, weight)
+        self._add([self._sums_of(rows, targets, weight)])
 
     def _block(
         self, X: ArrayLike, y: ArrayLike, sample_weight: Any, classes: Any, restart: bool
@@ -322,6 +302,7 @@ class SubsetBase(Estimator):
         """Learn batches one after another; solve once, at the end."""
         self._validate_params()
         self._no_loo("fit_batches")
+        self._sums_for("fit_batches")
         batches, n_rows = batches_of(batches)
         columns = Columns(target, weight)
         interrupted = False
@@ -355,8 +336,7 @@ class SubsetBase(Estimator):
         rows = self._block(X, y, weight, classes, restart=restart)
         if restart:
             self._begin(self._choose(*rows)[0], None)
-        check_rows(self._basis.kernel, rows[0])
-        return SubsetState.of(self._basis, *rows, sketch=self._sketch(*rows))
+        return self._sums_of(*rows)
 
     def resize(self, n_basis: int) -> Self:
         """Go to another size on the path of deletions, without another pass over the rows.
@@ -367,6 +347,7 @@ class SubsetBase(Estimator):
             At most the number of elements the deletion began with (``oversample * max_basis``).
         """
         check_is_fitted(self)
+        self._sums_for("resize")
         if self._path is None:
             raise ValueError("resize needs the path of basis='pruned' as fit left it (keep_path=True, no rows since)")
         most = len(self._path.order)
@@ -384,6 +365,7 @@ class SubsetBase(Estimator):
     # --- the model ---
 
     _flat: bool  # one output given as a vector: answers are vectors too
+    _ridge: Array | None  # with keep_sums=False, in the place of the sums: see `Centred.factor`
 
     def __sklearn_is_fitted__(self) -> bool:
         return self.__dict__.get("_state") is not None
@@ -424,7 +406,16 @@ class SubsetBase(Estimator):
     @property
     def state_(self) -> SubsetState:
         """The sums the model follows from; they add (see :meth:`merge`)."""
-        return self._fitted("_state")
+        state = self._fitted("_state")
+        if not state.has_sums:
+            raise AttributeError("the sums were not kept: fit with keep_sums=True")
+        return state
+
+    def _problem(self) -> Centred:
+        """The least-squares problem of the model as it is."""
+        problem = Centred(self._fitted("_state"), bool(self.fit_intercept), n_threads(self.n_jobs))
+        ridge = self.__dict__.get("_ridge")
+        return problem if ridge is None else problem.take_factor(self.alpha_, ridge)
 
     @property
     def cost_(self) -> Any:
@@ -445,4 +436,5 @@ class SubsetBase(Estimator):
         check_is_fitted(self)
         rows = validate_data(self, X, reset=False, dtype=np.float64, order="C")
         basis = self._basis
-        return basis.kernel.expand(basis.vectors, np.ascontiguousarray(self._coef), self._intercept, rows)
+        coef, threads = np.ascontiguousarray(self._coef), n_threads(self.n_jobs)
+        return basis.kernel.expand(basis.vectors, coef, self._intercept, rows, threads)

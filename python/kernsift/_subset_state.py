@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import reduce
 from typing import Any, Self
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from . import _core
+from ._memory import check_memory
 from ._selectors import GIVEN_TOL
 
 Array = NDArray[np.float64]
@@ -33,7 +34,7 @@ _EPS = np.finfo(np.float64).eps
 
 @dataclass(frozen=True)
 class Basis:
-    """Kernel, basis vectors and the factor L of their kernel matrix."""
+    """Kernel, basis vectors and the factor L of their kernel matrix, a lower triangle: nothing above it is read."""
 
     kernel_arguments: tuple[Any, ...]
     vectors: Array
@@ -41,9 +42,26 @@ class Basis:
     L: Array
 
     @classmethod
-    def of(cls, kernel: _core.Kernel, vectors: Array, indices: NDArray[np.int64], tol: float = GIVEN_TOL) -> Self:
-        """Keep the vectors that are independent of those before them."""
-        kept, L = _core.select_independent(kernel, vectors, np.arange(len(vectors)), tol, len(vectors))
+    def of(
+        cls,
+        kernel: _core.Kernel,
+        vectors: Array,
+        indices: NDArray[np.int64],
+        tol: float = GIVEN_TOL,
+        *,
+        room: bool = False,
+        threads: int = 1,
+    ) -> Self:
+        """Keep the vectors that are independent of those before them; with ``room`` for another triangle beside L."""
+        m = len(vectors)
+        check_memory(
+            (1 if room else 3) * 8 * m * (m + 1),
+            f"a fit on {m} kernels",
+            "take fewer (max_basis)" + ("" if room else ", or keep_sums=False and a number for alpha"),
+        )
+        square = np.zeros((m, m + 1)) if room else None
+        out = None if square is None else square[:, :m]
+        kept, L = _core.select_independent(kernel, vectors, np.arange(m), tol, m, out, threads)
         if not len(kept):
             raise ValueError(f"basis holds no vector with k(x, x) > 0 for the {kernel.name} kernel")
         return cls(kernel.__reduce__()[1], np.ascontiguousarray(vectors[kept]), indices[kept], L)
@@ -52,6 +70,12 @@ class Basis:
     def kernel(self) -> _core.Kernel:
         """The core's kernel, made afresh."""
         return _core.Kernel(*self.kernel_arguments)
+
+    @property
+    def spare(self) -> Array | None:
+        """The upper triangle beside L in the same square, for whoever needs one, where `of` has left room."""
+        square, m = self.L.base, len(self.L)
+        return square[:m, 1 : m + 1] if square is not None and self.L.strides[0] > 8 * m else None
 
     def digest(self) -> str:
         """Name the basis and its kernel: states with another one do not add."""
@@ -121,17 +145,26 @@ class SubsetState:
 
     @classmethod
     def of(
-        cls, basis: Basis, X: Array, targets: Array, weight: Array, *, fast: bool = False, sketch: Sketch | None = None
+        cls,
+        basis: Basis,
+        X: Array,
+        targets: Array,
+        weight: Array,
+        *,
+        fast: bool = False,
+        sketch: Sketch | None = None,
+        out: Array | None = None,
+        threads: int = 1,
     ) -> Self:
         """Sum over rows.
 
         ``fast`` sums in kernel coordinates, at half the cost, and loses the condition of the basis's kernel matrix.
+        M goes into the upper triangle of ``out``, if that is given.
         """
         total = float(weight.sum())
         offset = weight @ targets / total if total > 0 else np.zeros(targets.shape[1])
-        sums = _core.normal_sums(
-            basis.kernel, basis.vectors, basis.L, X, targets, weight, np.ascontiguousarray(offset), fast, True
-        )
+        kernel, offset = basis.kernel, np.ascontiguousarray(offset)
+        sums = _core.normal_sums(kernel, basis.vectors, basis.L, X, targets, weight, offset, fast, True, out, threads)
         return cls(
             digest=basis.digest(),
             offset=offset,
@@ -141,6 +174,15 @@ class SubsetState:
             sketch=sketch,
             **sums,
         )
+
+    @property
+    def has_sums(self) -> bool:
+        """Whether M is there, and not the ridge's factor in its place."""
+        return len(self.M) == len(self.z)
+
+    def without_sums(self) -> SubsetState:
+        """Forget M."""
+        return replace(self, M=np.empty((0, 0)))
 
     def merge(self, *others: SubsetState) -> SubsetState:
         """Return the state of the rows of all, in any order the same to rounding.
@@ -160,6 +202,8 @@ class SubsetState:
                 "the states have different bases or kernels and cannot be merged; choose the basis once "
                 "(select_basis) and accumulate every part on it"
             )
+        if not (self.has_sums and other.has_sums):
+            raise ValueError("a model with keep_sums=False has no sums to merge; fit it with keep_sums=True")
         if self.z.shape != other.z.shape or (self.sketch is None) != (other.sketch is None):
             raise ValueError(f"the states have {self.z.shape[1]} and {other.z.shape[1]} outputs, or other classes")
         if other.weight == 0:
@@ -193,8 +237,8 @@ def rounding(basis: Basis, fast: bool) -> float:
 class Centred:
     """The least-squares problem of a state with the unpenalised bias eliminated."""
 
-    def __init__(self, state: SubsetState, fit_intercept: bool) -> None:
-        self.weight = state.weight
+    def __init__(self, state: SubsetState, fit_intercept: bool, threads: int = 1) -> None:
+        self.weight, self.threads = state.weight, threads
         # As many rows as the weights stand for; weights that were scaled down still count as rows.
         self.total = max(state.weight, float(state.n_weighted))
         self.bias = float(fit_intercept)
@@ -209,9 +253,10 @@ class Centred:
             self.z = state.z + np.outer(state.s, state.offset)
             self.yy = state.yy + 2 * state.offset * state.y + state.weight * state.offset**2
             self.mean_y = np.zeros_like(state.offset)
-        self._sums, self._sum, self.z = (np.ascontiguousarray(a) for a in (state.M, state.s, self.z))
+        self._sums, self._sum, self.z = state.M, np.ascontiguousarray(state.s), np.ascontiguousarray(self.z)
         self.precision = max(state.precision, _EPS * len(state.s))
         self._spectrum: tuple[Array, Array, Array] | None = None
+        self._factor: tuple[float, Array | None] | None = None
 
     @property
     def M(self) -> Array:
@@ -222,7 +267,7 @@ class Centred:
     def spectrum(self) -> tuple[Array, Array, Array]:
         """Eigenvalues, eigenvectors Q and Q'z."""
         if self._spectrum is None:
-            self._spectrum = _core.spectrum(self.M, self.z)
+            self._spectrum = _core.spectrum(np.ascontiguousarray(self.M), self.z)
         return self._spectrum
 
     @property
@@ -278,16 +323,61 @@ class Centred:
         good = scores <= scores.min() * (1 + 1e-4)
         return float(grid[int(np.argmax(good))])
 
+    def above_rounding(self, alpha: float) -> bool:
+        """Whether the ridge is certainly larger than the rounding of M: by its trace, not by its largest eigenvalue."""
+        diagonal = np.diagonal(self._sums) - self.bias * self._sum**2 / self.weight
+        return alpha > self.precision * float(diagonal.sum())
+
+    def factor(self, alpha: float, out: Array | None = None) -> Array | None:
+        """R', upper triangular, with RR' = M about the mean + alpha I; None where rounding forbids it.
+
+        With ``out`` in the place of the sums, which are gone then.
+        """
+        if self._factor is None or self._factor[0] != alpha:
+            R = _core.ridge_factor(self._sums, self._sum, self.bias * self.weight, alpha, out, self.threads)
+            self._factor = alpha, R
+        return self._factor[1]
+
+    def take_factor(self, alpha: float, R: Array) -> Self:
+        """Use a factor kept from before."""
+        self._factor = alpha, R
+        return self
+
     def theta(self, alpha: float) -> Array:
         """Coefficients in orthonormal coordinates."""
         theta = None
-        if alpha > 0 and self._spectrum is None:
-            theta = _core.solve_ridge(self._sums, self._sum, self.bias * self.weight, self.z, alpha)
-        if theta is None:  # the smallest minimiser: directions below rounding hold nothing but rounding
+        if alpha > 0 and self._spectrum is None and (R := self.factor(alpha)) is not None:
+            theta = _core.solve_triangle(R, _core.solve_triangle(R, self.z, False, True), False, False)
+        if theta is None or not np.isfinite(theta).all():
+            # the smallest minimiser: directions below rounding hold nothing but rounding
             values, vectors, f = self.spectrum
             real = values > self.precision * self.largest
             theta = vectors[:, real] @ (f[real] / (values[real] + alpha)[:, None])
         return theta
+
+    def standardised(self, W: Array, alpha: float) -> tuple[Array, Array]:
+        """U (m, n) and f (m, outputs) from coordinates W (n, m) of rows.
+
+        Of A = M + alpha I about the mean, u'u is the row's leverage (w - mean)'A^-1(w - mean), and u'f its fit.
+        """
+        centred = np.ascontiguousarray((W - self.mean).T)
+        if self._spectrum is None and (R := self.factor(alpha)) is not None:
+            return _core.solve_triangle(R, centred, False, True), _core.solve_triangle(R, self.z, False, True)
+        values, vectors, f = self.spectrum
+        scale = 1.0 / np.sqrt(values + alpha)[:, None]
+        return scale * (vectors.T @ centred), scale * f
+
+    def left_out(self, basis: Basis, X: Array, Y: Array, weight: Array, alpha: float) -> Array:
+        """Predictions of the rows (few) when left out, with the basis fixed.
+
+        A row of weight v leaves one unit of it (all of it if v < 1), which is what refitting gives when the row stands
+        v times in the table.
+        """  # [MATH LOO]
+        W = _core.basis_coordinates(basis.kernel, basis.vectors, basis.L, X)
+        U, f = self.standardised(W, alpha)
+        h = (U**2).sum(axis=0) + (1.0 / self.weight if self.bias else 0.0)
+        h = np.minimum(np.minimum(weight, 1.0) * h, 1.0 - 1e-12)  # off 1, where the row alone carries a direction
+        return Y - (Y - self.mean_y - U.T @ f) / (1.0 - h)[:, None]
 
     def leave_one_out(self, basis: Basis) -> tuple[_core.Kernel, Array, Array, Array, Array, Array, Array, float]:
         """Arguments of the core's leave-one-out before the rows."""
