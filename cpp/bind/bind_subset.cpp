@@ -53,6 +53,13 @@ StridedRows triangle(const Strided& a, Index size, const char* name) {
   return {a.data(), a.shape(0), a.shape(1), stride};
 }
 
+// The array to write into, or a new square.
+Strided given_or_new(const py::object& out, Index size) {
+  if (out.is_none()) return array(size, size);
+  if (!py::isinstance<Strided>(out)) throw std::invalid_argument("out must be an array of doubles");
+  return out.cast<Strided>();  // itself: nothing is converted
+}
+
 // numpy's upper triangle is the lower one of column-major matrices.
 MatrixRef lower_of(Strided& a, Index size, const char* name) {
   triangle(a, size, name);
@@ -113,7 +120,7 @@ py::tuple select_independent(const Kernel& kernel, const Array& X, const Indices
   const auto x = rows(X, kernel.n_features(), "X");
   auto list = to_indices(which, x.rows());
   const Index most = std::min<Index>(max_basis, static_cast<Index>(list.size()));
-  Strided square = out.is_none() ? Strided(array(most, most)) : out.cast<Strided>();
+  Strided square = given_or_new(out, most);
   const auto stride = stride_of(square, "out");
   if (square.shape(0) != square.shape(1)) throw std::invalid_argument("out must be square");
   Eigen::Map<RowMatrix, 0, Eigen::OuterStride<>> L(square.mutable_data(), square.shape(0), square.shape(1), stride);
@@ -144,7 +151,7 @@ py::dict normal_sums(const Kernel& kernel, const Array& vectors, const Strided& 
   const Index m = basis.rows();
   const auto factor = triangle(L, m, "L");
   if (y.rows() != x.rows()) throw std::invalid_argument("X and Y must have as many rows as each other");
-  Strided M = out.is_none() ? Strided(array(m, m)) : out.cast<Strided>();
+  Strided M = given_or_new(out, m);
   NormalSums sums(lower_of(M, m, "out"), y.cols());
   {
     py::gil_scoped_release unlocked;
@@ -166,10 +173,10 @@ py::dict normal_sums(const Kernel& kernel, const Array& vectors, const Strided& 
 // R' in the upper triangle of `out`, or of a new matrix, for the M in the upper triangle given; None without one.
 py::object ridge_factor(const Strided& M, const Array& s, double weight, double alpha, const py::object& out,
                         int threads) {
-  const Eigen::Index m = M.ndim() == 2 ? M.shape(0) : -1;
+  const Index m = M.ndim() == 2 ? M.shape(0) : -1;
   const auto given = triangle(M, m, "M");
   const auto sum = vector(s, m, "s");
-  Strided R = out.is_none() ? Strided(array(m, m)) : out.cast<Strided>();
+  Strided R = given_or_new(out, m);
   MatrixRef A = lower_of(R, m, "out");
   bool definite;
   {
