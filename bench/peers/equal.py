@@ -23,7 +23,7 @@ BUDGET = {
     "smoke": 1.0,
     "quick": 30.0,
     "default": 60.0,
-    "full": 1000.0,
+    "full": 150.0,
 }  # seconds of a fit, beyond which no size is tried
 
 
