@@ -5,8 +5,8 @@
 //
 // k~_i are the inner products of the stored approximation of row i with the kernels, exact when it is learned. A new
 // kernel gives earlier rows the coordinate 0; deleting one deletes its column of K~. All rows so far are kept as the
-// triangular factor of sqrt(V) [1 y Z], by Householder reflections of rows sorted by size and columns pivoted (Cox &
-// Higham: the error of every row is small against that row). One target, kernel exp(-gamma |x - x'|^2).
+// triangular factor of sqrt(V) [1 Z y], by Householder reflections, and some rows that wait to join it. One target,
+// kernel exp(-gamma |x - x'|^2).
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -31,57 +31,38 @@ Real exponential(Real x) { return std::exp(x); }
 Real root(Real x) { return std::sqrt(x); }
 Real power(Real x, Real e) { return std::pow(x, e); }
 #endif
-Real size_of(Real x) { return x < 0 ? -x : x; }
 
 using Column = std::vector<Real>;
 using Columns = std::vector<Column>;
 
 constexpr std::uint8_t kAdmitted = 2, kSwapped = 3;
-constexpr std::size_t kWait = 5;  // a triangular factor is made when there are so many times its rows
+constexpr std::size_t kWait = 4;  // rows join the factor when there are so many times its own
 
-// R of Q'A = R, with the first `pivoted` columns in the order returned, rows below dropped.
-std::vector<std::size_t> triangularise(Columns& A, std::size_t pivoted) {
-  const std::size_t n = A[0].size(), p = A.size();
-  std::vector<std::size_t> rows(n), order(pivoted);
-  std::iota(rows.begin(), rows.end(), 0);
-  std::iota(order.begin(), order.end(), 0);
-  Column largest(n, 0), sorted(n);
-  for (std::size_t c = 0; c < pivoted; ++c)
-    for (std::size_t i = 0; i < n; ++i) largest[i] = std::max(largest[i], size_of(A[c][i]));
-  std::stable_sort(rows.begin(), rows.end(), [&](std::size_t i, std::size_t j) { return largest[i] > largest[j]; });
-  for (Column& a : A) {
-    for (std::size_t i = 0; i < n; ++i) sorted[i] = a[rows[i]];
-    a.swap(sorted);
-  }
-  for (std::size_t j = 0; j < pivoted; ++j) {
-    Real norm = -1;
-    std::size_t pivot = j;
-    for (std::size_t c = j; c < pivoted; ++c) {
-      const Real squares = std::inner_product(A[c].begin() + j, A[c].end(), A[c].begin() + j, Real(0));
-      if (squares > norm) norm = squares, pivot = c;
-    }
-    if (!(norm > 0)) break;  // nothing is left
-    std::swap(A[j], A[pivot]);
-    std::swap(order[j], order[pivot]);
-    Column v(A[j].begin() + j, A[j].end());
-    const Real length = v[0] < 0 ? -root(norm) : root(norm), scale = 1 / (norm + size_of(v[0] * length));
-    v[0] += length;  // |v|^2 = 2 / scale
+Real dot(const Column& a, const Column& b) { return std::inner_product(a.begin(), a.end(), b.begin(), Real(0)); }
+
+// The rows, and those of the upper triangle R, become R: [R; rows] = Q [R'; 0]. Both are given as columns.
+void triangularise(Columns& R, Columns& rows) {
+  const std::size_t p = R.size();
+  for (std::size_t j = 0; j < p; ++j) {
+    const Column& v = rows[j];  // under R_jj: the rest of the reflected vector
+    const Real below = dot(v, v), r = R[j][j];
+    if (!(below > 0)) continue;
+    const Real norm = root(r * r + below), head = r < 0 ? r - norm : r + norm;
+    const Real scale = 1 / (head * (r < 0 ? -norm : norm));  // 2 / |vector|^2
+    R[j][j] = r < 0 ? norm : -norm;
     for (std::size_t c = j + 1; c < p; ++c) {
-      Real* a = A[c].data() + j;
-      const Real along = scale * std::inner_product(v.begin(), v.end(), a, Real(0));
-      for (std::size_t i = 0; i < v.size(); ++i) a[i] -= along * v[i];
+      const Real along = scale * (head * R[c][j] + dot(v, rows[c]));
+      R[c][j] -= along * head;
+      for (std::size_t i = 0; i < v.size(); ++i) rows[c][i] -= along * v[i];
     }
-    A[j][j] = -length;
-    std::fill(A[j].begin() + j + 1, A[j].end(), Real(0));
   }
-  for (Column& a : A) a.resize(std::min(n, p));
-  return order;
+  for (Column& column : rows) column.clear();
 }
 
 class Batch {
  public:
   Batch(long d, Real gamma, Real alpha, Real forgetting, long period)
-      : d_(d), period_(period), gamma_(gamma), alpha_(alpha), forgetting_(forgetting), rows_(2) {}
+      : d_(d), period_(period), gamma_(gamma), alpha_(alpha), forgetting_(forgetting), rows_(2), R_(2, Column(2, 0)) {}
 
   // One row of weight forgetting^-(rows since the last fading); every `period` rows (0: never) all of them fade.
   void learn(const double* x, double y, std::uint8_t outcome, std::int64_t victim) {
@@ -94,38 +75,38 @@ class Batch {
       L_.push_back(row);
       basis_.insert(basis_.end(), x, x + d_);
       ids_.push_back(seen_);
-      rows_.emplace_back(rows_[0].size(), Real(0));
+      rows_.insert(rows_.end() - 1, Column(rows_[0].size(), Real(0)));
+      R_.insert(R_.end() - 1, Column(R_.size(), Real(0)));
+      for (Column& column : R_) column.push_back(Real(0));
     }
     const Real weight = period_ > 0 ? root(power(forgetting_, Real(-since_))) : Real(1);
-    rows_[0].push_back(weight);
-    rows_[1].push_back(weight * y);
-    for (std::size_t c = 0; c < row.size(); ++c) rows_[2 + c].push_back(weight * row[c]);
+    rows_.front().push_back(weight);
+    for (std::size_t c = 0; c < row.size(); ++c) rows_[1 + c].push_back(weight * row[c]);
+    rows_.back().push_back(weight * y);
     if (outcome == kSwapped) remove(std::find(ids_.begin(), ids_.end(), victim) - ids_.begin());
     ++seen_;
     if (period_ > 0 && ++since_ == period_) {
       const Real factor = root(power(forgetting_, Real(period_)));
-      for (Column& column : rows_)
-        for (Real& value : column) value *= factor;
+      for (Columns* part : {&rows_, &R_})
+        for (Column& column : *part)
+          for (Real& value : column) value *= factor;
       since_ = 0;
     }
-    if (rows_[0].size() >= kWait * rows_.size()) compress();
+    if (rows_[0].size() >= kWait * rows_.size()) triangularise(R_, rows_);
   }
 
   // b, theta
   Column solve() const {
     const std::size_t m = L_.size();
-    Columns A{rows_[0]};
-    A.insert(A.end(), rows_.begin() + 2, rows_.end());
-    A.push_back(rows_[1]);
+    Columns R = R_, rows = rows_;
     for (std::size_t i = 0; i < m; ++i)
-      for (std::size_t c = 0; c < A.size(); ++c) A[c].push_back(c == 1 + i ? root(alpha_) : Real(0));
-    const std::vector<std::size_t> order = triangularise(A, m + 1);
-    Column solution(m + 1), sorted(m + 1);
+      for (std::size_t c = 0; c < rows.size(); ++c) rows[c].push_back(c == 1 + i ? root(alpha_) : Real(0));
+    triangularise(R, rows);
+    Column solution(m + 1);
     for (std::size_t i = m + 1; i-- > 0;) {
-      Real rest = A[m + 1][i];
-      for (std::size_t c = i + 1; c <= m; ++c) rest -= A[c][i] * sorted[c];
-      sorted[i] = rest / A[i][i];
-      solution[order[i]] = sorted[i];
+      Real rest = R[m + 1][i];
+      for (std::size_t c = i + 1; c <= m; ++c) rest -= R[c][i] * solution[c];
+      solution[i] = rest / R[i][i];
     }
     return solution;
   }
@@ -174,19 +155,14 @@ class Batch {
       turn.push_back(t);
       L_.push_back(factor);
     }
+    for (std::size_t c = 0; c < R_.size(); ++c) rows_[c].insert(rows_[c].end(), R_[c].begin(), R_[c].end());
     Columns later(m - gone, Column(rows_[0].size(), Real(0)));
     for (std::size_t c = 0; c < later.size(); ++c)
       for (std::size_t i = 0; i < turn[c].size(); ++i)
-        for (std::size_t r = 0; r < later[c].size(); ++r) later[c][r] += turn[c][i] * rows_[2 + gone + i][r];
-    rows_.resize(2 + gone);
-    rows_.insert(rows_.end(), later.begin(), later.end());
-  }
-
-  void compress() {
-    const std::vector<std::size_t> order = triangularise(rows_, rows_.size());
-    Columns sorted(rows_.size());
-    for (std::size_t c = 0; c < order.size(); ++c) sorted[order[c]].swap(rows_[c]);
-    rows_.swap(sorted);
+        for (std::size_t r = 0; r < later[c].size(); ++r) later[c][r] += turn[c][i] * rows_[1 + gone + i][r];
+    std::copy(later.begin(), later.end(), rows_.begin() + 1 + gone);
+    rows_.erase(rows_.end() - 2);
+    R_.assign(m + 2, Column(m + 2, Real(0)));
   }
 
   long d_, period_, since_ = 0;
@@ -195,7 +171,8 @@ class Batch {
   std::vector<double> basis_;
   std::vector<std::int64_t> ids_;
   Columns L_;     // its rows
-  Columns rows_;  // sqrt(V) [1 y Z]
+  Columns rows_;  // sqrt(V) [1 Z y] of those that wait
+  Columns R_;
 };
 
 }  // namespace

@@ -35,6 +35,7 @@ def main() -> None:
     parser.add_argument(
         "--only", nargs="+", help="drift: only configurations whose name holds one of these; other rows stay"
     )
+    parser.add_argument("--resume", action="store_true", help="drift: leave out what is whole in the page")
     parser.add_argument("--minutes", type=float, help="fuzz, files: begin nothing more after so many")
     parser.add_argument("--out", type=Path, default=HERE.parents[1] / "docs" / "reliability.md")
     args = parser.parse_args()
@@ -42,7 +43,7 @@ def main() -> None:
     for name in args.table:
         command = f"python bench/reliability --table {name}" + ("" if size == "middle" else f" --{size}")
         if name == "drift":
-            soak(args.out, size, args.only, command)
+            soak(args.out, size, args.only, command, args.resume)
             continue
         options: dict[str, Any] = {}
         if name in ("fuzz", "files") and args.minutes:
@@ -53,18 +54,21 @@ def main() -> None:
         print("\n".join(lines), flush=True)
 
 
-def soak(out: Path, size: str, only: list[str] | None, command: str) -> None:
-    """A row of the page when its configuration is done; with `only`, rows of the others stay as they are."""
-    stay = list(drift.CONFIGURATIONS) if only else []
+def soak(out: Path, size: str, only: list[str] | None, command: str, resume: bool) -> None:
+    """A row of the page grows at each checkpoint; with `only` or `resume`, rows of the others stay as they are."""
+    stay = list(drift.CONFIGURATIONS) if only or resume else []
     if only:
         command += " --only " + " ".join(f"'{part}'" if " " in part else part for part in only)
     names = drift.names(size, only)
     if not names:
         raise SystemExit(f"no configuration of the drift has one of {only} in its name")
+    whole = page.whole_rows(out, drift.section(size, [])) if resume else set()
     for name in names:
-        lines = drift.run(size, say, [name])
-        page.put(out, lines, command, stay)
-        stay = list(drift.CONFIGURATIONS)
+        if name in whole:
+            continue
+        for lines in drift.run(size, say, name):
+            page.put(out, lines, command, stay)
+            stay = list(drift.CONFIGURATIONS)
 
 
 def say(text: str) -> None:

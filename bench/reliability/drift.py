@@ -70,25 +70,29 @@ def start(name: str) -> tuple[Any, Reference, dict[str, Any], str]:
     return core, Reference(2, GAMMA, parameters["alpha"], parameters.get("forgetting", 1.0)), parameters, moves
 
 
-def soak(name: str, stops: list[int], say: Any) -> list[str]:
-    """The errors of one configuration at its checkpoints, as cells."""
+def soak(name: str, stops: list[int], say: Any) -> Iterator[list[str]]:
+    """The errors of one configuration, as cells: at each of its checkpoints what is known by then."""
     core, reference, parameters, moves = start(name)
-    begin, seen, cells, last = time.process_time(), 0, [], None
+    begin, seen, cells = time.process_time(), 0, []
     for X, y in stream(moves, stops[-1]):
         cut = [stop - seen for stop in stops if seen < stop <= seen + len(X)]
         for first, end in zip([0, *cut], [*cut, len(X)], strict=True):
             if first == end:
                 continue
-            _, outcome, victim = core.learn(X[first:end].copy(), y[first:end, None].copy(), np.ones(end - first), False)
+            try:
+                _, outcome, victim = core.learn(X[first:end], y[first:end, None], np.ones(end - first), False)
+            except RuntimeError as error:  # a checked build found the state broken
+                say(f"{name}: after {seen:,} rows {error}")
+                cells += [f"**after {seen:,} rows: {error}**", *["-"] * len(stops)]
+                yield [name, str(len(reference.indices)), "-", *cells[: len(stops)]]
+                return
             reference.learn(X[first:end], y[first:end], outcome, victim)
             seen += end - first
-            if seen in stops and seen != last:
-                last = seen
+            if seen in stops:
                 cells.append(_error(core, reference, X, parameters))
                 say(f"{name}: {seen:,} rows, {cells[-1]}, {time.process_time() - begin:.0f} s of CPU")
-    counts = dict(zip(range(8), core.counters.tolist(), strict=True))
-    kernels, gone = core.n_basis, counts[oracles.SWAPPED]
-    return [name, str(kernels), f"{gone:,}", *cells]
+                gone = core.counters.tolist()[oracles.SWAPPED]
+                yield [name, str(core.n_basis), f"{gone:,}", *cells, *[""] * (len(stops) - len(cells))]
 
 
 def _error(core: Any, reference: Reference, X: np.ndarray, parameters: dict[str, Any]) -> str:
@@ -104,17 +108,21 @@ def _error(core: Any, reference: Reference, X: np.ndarray, parameters: dict[str,
 
 
 def names(size: str, only: list[str] | None = None) -> list[str]:
-    """The configurations of a size, or those whose name holds one of `only`."""
+    """The configurations of a size, or those whose name holds one of `only`; those with the fewest kernels first."""
     found = [n for n in CONFIGURATIONS if only is None or any(part in n for part in only)]
     if size == "quick" and only is None:
         found = [found[1], *[n for n in found if " " in n and "=1 " in n and n[0] in "cf"]]
-    return found
+    return sorted(found, key=lambda name: -CONFIGURATIONS[name][0]["novelty_tol"])
 
 
-def run(size: str, say: Any, configurations: list[str]) -> list[str]:
-    """One row a configuration."""
+def run(size: str, say: Any, configuration: str) -> Iterator[list[str]]:
+    """The section with one row, again at each checkpoint."""
+    for row in soak(configuration, CHECKPOINTS[size], say):
+        yield section(size, [row])
+
+
+def section(size: str, rows: list[list[str]]) -> list[str]:
     stops = CHECKPOINTS[size]
-    rows = [soak(name, stops, say) for name in configurations]
     return [
         "## Drift",
         "",

@@ -54,6 +54,14 @@ def put(path: Path, lines: list[str], command: str, rows: Sequence[str] = ()) ->
     path.write_text(re.sub(r"\n{3,}", "\n\n", text).rstrip() + "\n", encoding="utf-8")
 
 
+def whole_rows(path: Path, lines: list[str]) -> set[str]:
+    """First cells of the rows without an empty cell in the section of that heading, if its table has the same head."""
+    old = _sections(path.read_text(encoding="utf-8")).get(lines[0], []) if path.exists() else []
+    if not old or _table(old)[0] != _table(lines)[0]:
+        return set()
+    return {name for name, row in _table(old)[1].items() if all(cell.strip() for cell in row.split("|")[1:-1])}
+
+
 def _table(lines: list[str]) -> tuple[str, dict[str, str]]:
     """Head of the table and its rows by their first cell."""
     head, _, *rows = [line for line in lines if line.startswith("|")]
