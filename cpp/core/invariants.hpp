@@ -1,4 +1,4 @@
-// What holds of every sound state (8.2 of the specification), asserted after every row or run of rows where assertions
+// What holds of every sound state (MATH 8.2), asserted after every row or run of rows where assertions
 // are on: a std::logic_error names the invariant and the value found. Elsewhere nothing of it is compiled.
 #pragma once
 
