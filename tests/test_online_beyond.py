@@ -232,6 +232,26 @@ def test_update_and_predict_one_are_partial_fit_and_predict(rng):
     assert pickle.dumps(fast) == before
 
 
+@pytest.mark.parametrize("kernel", ["polynomial", "linear", "rbf"])
+def test_a_row_out_of_the_kernels_range_leaves_update_as_it_was(rng, kernel):
+    """The row is prepared in the model's own workspace before it is refused."""
+    X, Y, _ = stream(200, rng)
+    model = OnlineLSSVMRegressor(kernel=kernel, gamma=0.5, max_basis=10).fit(X[:100], Y[:100])
+    calm = copy.deepcopy(model)
+    far = np.full(X.shape[1], 1e200)
+    for i in range(100, 200):
+        before = pickle.dumps(model)
+        if kernel == "rbf":  # k(x, x) = 1 wherever x is
+            copy.deepcopy(model).update(far, Y[i])
+        else:
+            with pytest.raises(ValueError, match="overflows"):
+                model.update(far, Y[i])
+        assert pickle.dumps(model) == before
+        model.update(X[i], Y[i])
+        calm.update(X[i], Y[i])
+    np.testing.assert_array_equal(model.predict(X), calm.predict(X))
+
+
 @pytest.mark.parametrize("outputs", [1, 2, 5])  # few outputs keep their coefficients between two rows learned
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_predict_one_sees_every_change(rng, outputs, fit_intercept):

@@ -104,6 +104,15 @@ def test_answers_beside_a_learning_thread_are_those_of_a_prefix(parameters, kind
     assert_are_moments(read_while(learn, lambda: read(model, at)), moments, atol)
 
 
+def test_a_spread_takes_the_ridge_of_its_own_moment(monkeypatch):
+    """Another thread may change it (alpha="gcv") between the call of the core and what follows."""
+    X, y = drifting(600)
+    model = OnlineLSSVMRegressor(gamma=0.5, alpha="gcv", max_basis=20).partial_fit(X, y)
+    _, std = model.predict(X[:5] + 3, return_std=True)
+    monkeypatch.setattr(OnlineLSSVMRegressor, "alpha_", property(lambda self: 1e6))
+    np.testing.assert_array_equal(model.predict(X[:5] + 3, return_std=True)[1], std)
+
+
 @pytest.mark.parametrize("kind", ["double", "with spread"])
 def test_answers_of_a_subset_model_are_those_of_whole_calls(kind):
     X, y = drifting(6000)

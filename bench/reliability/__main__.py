@@ -19,7 +19,9 @@ import kill  # noqa: E402
 import memory  # noqa: E402
 import page  # noqa: E402
 
-TABLES = {"drift": drift.run, "fuzz": fuzz.run_inputs, "files": fuzz.run_files, "kill": kill.run, "memory": memory.run}
+TABLES: dict[str, Any] = {
+    "drift": drift.run, "fuzz": fuzz.run_inputs, "files": fuzz.run_files, "kill": kill.run, "memory": memory.run
+}  # fmt: skip
 
 
 def main() -> None:
@@ -30,23 +32,47 @@ def main() -> None:
     mode.add_argument(
         "--full", action="store_true", help="as the page has it: ten million rows, a million inputs: hours"
     )
-    parser.add_argument("--only", nargs="+", help="drift: only configurations whose name holds one of these")
+    parser.add_argument(
+        "--only", nargs="+", help="drift: only configurations whose name holds one of these; other rows stay"
+    )
+    parser.add_argument("--resume", action="store_true", help="drift: leave out what is whole in the page")
     parser.add_argument("--minutes", type=float, help="fuzz, files: begin nothing more after so many")
     parser.add_argument("--out", type=Path, default=HERE.parents[1] / "docs" / "reliability.md")
     args = parser.parse_args()
     size = "full" if args.full else "quick" if args.quick else "middle"
     for name in args.table:
-        options: dict[str, Any] = {"only": args.only} if name == "drift" else {}
+        command = f"python bench/reliability --table {name}" + ("" if size == "middle" else f" --{size}")
+        if name == "drift":
+            soak(args.out, size, args.only, command, args.resume)
+            continue
+        options: dict[str, Any] = {}
         if name in ("fuzz", "files") and args.minutes:
             options["minutes"] = args.minutes
-        lines = TABLES[name](size, lambda text: print(text, flush=True), **options)
-        command = f"python bench/reliability --table {name}" + ("" if size == "middle" else f" --{size}")
-        if name == "drift" and args.only:
-            command += " --only " + " ".join(args.only)
-        if "minutes" in options:
             command += f" --minutes {args.minutes:g}"
+        lines = TABLES[name](size, say, **options)
         page.put(args.out, lines, command)
         print("\n".join(lines), flush=True)
+
+
+def soak(out: Path, size: str, only: list[str] | None, command: str, resume: bool) -> None:
+    """A row of the page grows at each checkpoint; with `only` or `resume`, rows of the others stay as they are."""
+    stay = list(drift.CONFIGURATIONS) if only or resume else []
+    if only:
+        command += " --only " + " ".join(f"'{part}'" if " " in part else part for part in only)
+    names = drift.names(size, only)
+    if not names:
+        raise SystemExit(f"no configuration of the drift has one of {only} in its name")
+    whole = page.whole_rows(out, drift.section(size, [])) if resume else set()
+    for name in names:
+        if name in whole:
+            continue
+        for lines in drift.run(size, say, name):
+            page.put(out, lines, command, stay)
+            stay = list(drift.CONFIGURATIONS)
+
+
+def say(text: str) -> None:
+    print(text, flush=True)
 
 
 if __name__ == "__main__":

@@ -142,8 +142,7 @@ py::tuple prequential(Guarded<State>& self, const Array& X, const Array& Y, cons
 // `y` is a float or an array of the outputs: making an array of one number costs as much as fifty kernels.
 template <class State>
 void update(Guarded<State>& self, const Array& x, const py::object& y, double weight) {
-  const Index d = self.kernel.n_features();
-  const auto row = vector(x, d, "x");
+  const auto row = vector(x, self.kernel.n_features(), "x");
   const bool one = py::isinstance<py::float_>(y);
   const double number = one ? py::cast<double>(y) : 0.0;
   const Array values = one ? array(0) : py::cast<Array>(y);
@@ -155,14 +154,11 @@ void update(Guarded<State>& self, const Array& x, const py::object& y, double we
   if (weight > 0 && !(weight >= kSmallestWeight && weight <= 1 / kSmallestWeight &&
                       std::max(weight, 1.0) * target.cwiseAbs2().maxCoeff() <= kLargestSquare))
     throw std::invalid_argument("y or sample_weight is too large, or the weight too small, to be squared and added");
-  if (!self.kernel.stationary()) {
-    PreparedRows prepared;
-    self.kernel.prepare(Eigen::Map<const RowMatrix>(row.data(), 1, d), prepared);
-    if (!std::isfinite(self.kernel.self(prepared, 0)))
-      throw std::invalid_argument("x is too large for this kernel: k(x, x) overflows");
-  }
   const std::lock_guard<ModelMutex> lock(self.mutex);  // too short to let go of the GIL
-  self.whole.change([&] { self.model.update(row, target, weight); });
+  self.model.prepare_row(row);
+  if (!std::isfinite(self.model.prepared_self()))
+    throw std::invalid_argument("x is too large for this kernel: k(x, x) overflows");
+  self.whole.change([&] { self.model.learn_prepared(target, weight); });
 }
 
 template <class State>
@@ -267,12 +263,14 @@ void bind_engine(py::module_& m, const char* name) {
              Array out = array(x.rows(), self.n_outputs), spread = array(x.rows()), delta = array(x.rows());
              auto f = rows_out(out);
              auto s = vector_out(spread), d = vector_out(delta);
+             double alpha = 0;
              const Vector noise = self.settled([&] {
                self.model.predict(x, f, threads);
                self.model.variance(x, s, d, threads);
+               alpha = self.model.settings().alpha;  // the ridge may change
                return self.model.noise_variance();
              });
-             return py::make_tuple(out, spread, delta, vector_to_numpy(noise));
+             return py::make_tuple(out, spread, delta, vector_to_numpy(noise), alpha);
            },
            py::arg("X").noconvert(), py::arg("threads") = 1)
       .def_property_readonly("expansion",

@@ -33,6 +33,7 @@ Look InverseState::look(const ConstVectorRef& k, double k_self, const double* y,
   row.weight = v;
   row.delta = std::max(0.0, k_self - k.dot(a_.head(m)));  // [JP 3]
   const double gain = k1.dot(g);
+  invariants::check_gain(gain, v);
   row.Delta = 1.0 / v + gain;  // [JP 11]
   row.leverage = v * gain;
   row.den = row.delta + alpha_ * row.Delta;

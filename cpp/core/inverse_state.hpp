@@ -6,6 +6,7 @@
 #pragma once
 
 #include "core/arrays.hpp"
+#include "core/invariants.hpp"
 #include "core/look.hpp"
 #include "core/symmetric_inverse.hpp"
 
@@ -49,6 +50,16 @@ class InverseState {
   double dof() const;
   Matrix inverse_P() const { return P_inv_.dense().bottomRightCorner(size(), size()); }
   void variance(MatrixRef K, const ConstVectorRef& k_self, VectorRef spread, VectorRef delta) const;
+
+  // Throws where assertions are on and the state is not sound: the ridge bounds nothing of P^-1 itself, and the distances
+  // that K^-1 gives are known to be rough.
+  void check() const {
+    if constexpr (invariants::kChecked) {
+      invariants::check_inverse(P_inv_, 0, alpha_);
+      invariants::check_inverse(K_inv_, 0, alpha_);
+      invariants::check_solution(beta_.topRows(dimension()), xi_);
+    }
+  }
 
   void save(Arrays& arrays) const;
   void load(const Arrays& arrays, Index kernels, bool seated);

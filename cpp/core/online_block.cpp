@@ -36,6 +36,7 @@ void OnlineLSSVM<State>::learn_block(const Rows& X, Index row, Index first, Inde
         learn_alone(X, row, next, first, count, Y, v, log);
         ++next;
       }
+      state_.check();
       done = next;
     }
   }
@@ -78,6 +79,7 @@ void OnlineLSSVM<State>::screen(Index row, Index count) {
   for (Index r = 0; r < count; ++r) {
     k_self_[r] = dictionary_.kernel().self(prepared_, row + r);
     delta_[r] = k_self_[r] - W_.col(r).segment(b, m).squaredNorm();
+    invariants::check_distance(delta_[r], k_self_[r]);
   }
 }
 

@@ -79,6 +79,7 @@ void OnlineLSSVM<State>::learn_row(const Rows& X, Index row, Index i, const Rows
   for (Index o = 0; o < n_outputs(); ++o) apriori[o] = y[o] - state_.residual()[o];
   record(decide(look, k_self, X.row(i).data(), row, y, v[i]), i, log);
   fade_if_due();
+  state_.check();
 }
 
 template <class State>
@@ -238,6 +239,7 @@ void OnlineLSSVM<State>::begin_refit() {
 template <class State>
 void OnlineLSSVM<State>::end_refit() {
   state_.settle();
+  state_.check();
   refitting_ = false;
   if constexpr (State::kLearnsRuns)
     if (prunes() && settings_.max_basis > 0 && dictionary_.size() >= settings_.max_basis && !frozen())
@@ -251,6 +253,7 @@ void OnlineLSSVM<State>::change_ridge(double alpha) {
   if constexpr (State::kLearnsRuns) {
     coef_known_ = false;
     state_.change_ridge(alpha);
+    state_.check();
     settings_.alpha = alpha;
   }
 }
@@ -270,6 +273,7 @@ void OnlineLSSVM<State>::prune(Index kernels) {
     if constexpr (State::kLearnsRuns)
       if (recent_.size() > 0) recent_.drop_last(state_.rotations(), state_.dimension() - state_.size());
     dictionary_.remove(victim);
+    state_.check();
   }
 }
 

@@ -93,6 +93,10 @@ class OnlineLSSVM {
 
   // --- one row at a time, nothing allocated ---
   void update(const ConstVectorRef& x, const ConstVectorRef& y, double v);
+  // The same in two steps, for a caller that must know k(x, x) in between: only the second changes the model.
+  void prepare_row(const ConstVectorRef& x);
+  double prepared_self() const { return dictionary_.kernel().self(prepared_, 0); }
+  void learn_prepared(const ConstVectorRef& y, double v);
   void predict_one(const ConstVectorRef& x, VectorRef out);
   // Steps first .. last - 1 of: predict row i (its mean and the variance of a new observation), then learn row
   // i - delay. Rows to learn run on `delay` steps behind the last prediction.

@@ -5,10 +5,21 @@ namespace kernsift {
 
 template <class State>
 void OnlineLSSVM<State>::update(const ConstVectorRef& x, const ConstVectorRef& y, double v) {
+  prepare_row(x);
+  learn_prepared(y, v);
+}
+
+template <class State>
+void OnlineLSSVM<State>::prepare_row(const ConstVectorRef& x) {
   one_x_.resize(1, x.size());
+  one_x_.row(0) = x.transpose();
+  dictionary_.kernel().prepare(one_x_, prepared_);
+}
+
+template <class State>
+void OnlineLSSVM<State>::learn_prepared(const ConstVectorRef& y, double v) {
   one_y_.resize(1, y.size());
   one_apriori_.resize(1, y.size());
-  one_x_.row(0) = x.transpose();
   one_y_.row(0) = y.transpose();
   coef_known_ = false;
   std::uint8_t outcome;
@@ -19,16 +30,13 @@ void OnlineLSSVM<State>::update(const ConstVectorRef& x, const ConstVectorRef& y
     state_.leave_information();
     state_.drop_information();
   }
-  dictionary_.kernel().prepare(one_x_, prepared_);
   learn_row(one_x_, 0, 0, one_y_, weight, log);
 }
 
 template <class State>
 void OnlineLSSVM<State>::predict_one(const ConstVectorRef& x, VectorRef out) {
   state_.leave_information();
-  one_x_.resize(1, x.size());
-  one_x_.row(0) = x.transpose();
-  dictionary_.kernel().prepare(one_x_, prepared_);
+  prepare_row(x);
   if (k_.size() < dictionary_.padded()) k_.resize(grown_capacity(k_.size(), dictionary_.padded()));
   dictionary_.block(prepared_, 0, 1, Eigen::Map<Matrix>(k_.data(), dictionary_.padded(), 1));
   const auto k = k_.head(dictionary_.size());
@@ -73,6 +81,8 @@ void OnlineLSSVM<State>::prequential(const Rows& X, const Rows& Y, const ConstVe
 
 #define KERNSIFT_ROWS(State)                                                                                  \
   template void OnlineLSSVM<State>::update(const ConstVectorRef&, const ConstVectorRef&, double);             \
+  template void OnlineLSSVM<State>::prepare_row(const ConstVectorRef&);                                       \
+  template void OnlineLSSVM<State>::learn_prepared(const ConstVectorRef&, double);                            \
   template void OnlineLSSVM<State>::predict_one(const ConstVectorRef&, VectorRef);                            \
   template void OnlineLSSVM<State>::prequential(const Rows&, const Rows&, const ConstVectorRef&, Index, Index, \
                                                 Index, RowsOut, RowsOut, std::int64_t*);

@@ -1,4 +1,5 @@
 // Growing by a kernel that is exact on the recent rows, not on the current row alone [BEYOND B5] [BEYOND B6].
+#include <algorithm>
 #include <cmath>
 
 #include "core/orthonormal_state.hpp"
@@ -57,7 +58,7 @@ void OrthonormalState::grow_exact(const ConstVectorRef& w, double delta, const C
   for (Index o = 0; o < n_outputs(); ++o) {
     theta_.col(o).head(p) -= tau_[o] * h;
     theta_(p, o) = tau_[o];
-    xi_[o] -= schur_ * tau_[o] * tau_[o];
+    xi_[o] = std::max(xi_[o] - schur_ * tau_[o] * tau_[o], 0.0);  // of a perfect fit rounding is left
   }
   span_.append(w.segment(b, m), std::sqrt(delta));
   log_det_ += std::log(schur_);

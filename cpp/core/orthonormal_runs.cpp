@@ -1,6 +1,5 @@
 // Runs of rows that stay outside the dictionary: OrthonormalState's normal step as matrix products.
 #include <Eigen/Cholesky>
-#include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -34,6 +33,7 @@ void OrthonormalState::learn_run(const ConstMatrixRef& W, const Rows& Y, const C
   lower.transpose().solveInPlace<Eigen::OnTheRight>(G);  // G <- G R^-T, so that GG' is what C loses
 
   for (Index j = 0; j < n; ++j) {
+    invariants::check_gain(R(j, j) * R(j, j) - 1.0 / v[j], v[j]);
     for (Index o = 0; o < n_outputs(); ++o) apriori(j, o) = Y(j, o) - R(j, j) * e(j, o);
     log_det_ += std::log(v[j] * R(j, j) * R(j, j));
   }
@@ -141,12 +141,16 @@ void OrthonormalState::settle() {
 }
 
 // Where kernel values lie further apart than a double reaches, what is carried along can overflow though the state has
-// not: it is computed afresh from it. (A C that is no longer definite has no true logarithm; it needs a number.)
+// not: it is computed afresh from it. A C that is no longer definite has no logarithm, but a state needs a number: the
+// largest, with which no evidence speaks for the model.
 void OrthonormalState::mend() {
   const Index m = size();
   if (tracking_ && !(diagonal_.head(m).allFinite() && beta_.topRows(m).allFinite())) refresh_scores();
-  if (!std::isfinite(log_det_))
-    log_det_ = -C_.dense().partialPivLu().matrixLU().diagonal().cwiseAbs().cwiseMax(1e-300).array().log().sum();
+  if (!std::isfinite(log_det_)) {
+    const Eigen::LLT<Matrix> factor(C_.dense());
+    log_det_ = -2.0 * factor.matrixLLT().diagonal().array().log().sum();
+    if (factor.info() != Eigen::Success || !std::isfinite(log_det_)) log_det_ = std::numeric_limits<double>::max();
+  }
 }
 
 // C, log|C^-1| and, from theta too, what is tracked from the Cholesky factor of C^-1.

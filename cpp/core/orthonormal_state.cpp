@@ -1,7 +1,6 @@
 #include "core/orthonormal_state.hpp"
 
 #include <algorithm>
-#include <cassert>
 #include <cmath>
 
 #include "core/half_passes.hpp"
@@ -57,10 +56,8 @@ Look OrthonormalState::look_from_workspace(double k_self, const double* y, doubl
   row.Delta = 1.0 / v + gain;  // [JP 11]
   row.leverage = v * gain;
   row.den = row.delta + alpha_ * row.Delta;  // [MATH 1.3]
-  // What a state that is still sound cannot give (8.2 of the specification); with room for what is forgotten by a negative weight
-  assert(!(v > 0) || gain >= -1e-9 / v);
-  assert(k_self - w.tail(m).squaredNorm() >= -1e-9 * k_self);
-  assert((xi_.array() >= 0).all());
+  invariants::check_gain(gain, v);
+  if constexpr (invariants::kChecked) invariants::check_distance(k_self - w.tail(m).squaredNorm(), k_self);
   double squares = 0;
   for (Index o = 0; o < n_outputs(); ++o) {
     rho_[o] = y[o] - w.dot(theta_.col(o).head(p));

@@ -12,6 +12,7 @@
 #include <Eigen/Cholesky>
 
 #include "core/arrays.hpp"
+#include "core/invariants.hpp"
 #include "core/look.hpp"
 #include "core/span.hpp"
 #include "core/symmetric_inverse.hpp"
@@ -127,6 +128,14 @@ class OrthonormalState {
   Matrix inverse_P() const;      // kernel part of P^-1, the bias eliminated
   // For kernel columns K (m x n): spread = w'C w and delta = k(x,x) - |w|^2, clipped at 0. K is overwritten.
   void variance(MatrixRef K, const ConstVectorRef& k_self, VectorRef spread, VectorRef delta) const;
+
+  // Throws where assertions are on and the state is not sound.
+  void check() const {
+    if constexpr (invariants::kChecked) {
+      invariants::check_inverse(C_, size(), alpha_);
+      invariants::check_solution(theta_.topRows(dimension()), xi_);
+    }
+  }
 
   void save(Arrays& arrays) const;
   void load(const Arrays& arrays, Index kernels, bool seated);

@@ -37,7 +37,7 @@ void RecentRows::drop_last(const Rotations& rotations, Index offset) {
 void RecentRows::clear() {
   rows_.clear();
   next_ = dimension_ = 0;
-  coordinates_.resize(0, 0);
+  coordinates_.resize(0, capacity_);
 }
 
 void RecentRows::save(Arrays& arrays) const {

@@ -13,7 +13,11 @@ namespace kernsift {
 class RecentRows {
  public:
   RecentRows(Index capacity, Index n_features, Index n_outputs)
-      : capacity_(capacity), rows_(n_features), targets_(capacity, n_outputs), weights_(capacity) {}
+      : capacity_(capacity),
+        rows_(n_features),
+        coordinates_(0, capacity),
+        targets_(capacity, n_outputs),
+        weights_(capacity) {}
 
   Index capacity() const { return capacity_; }
   Index size() const { return rows_.size(); }

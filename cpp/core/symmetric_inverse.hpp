@@ -26,6 +26,12 @@ class SymmetricInverse {
     assert(n_owed_ == 0);
     return storage_.diagonal().head(size_);
   }
+  // Entry (i, i), what is owed included.
+  double settled_diagonal(Index i) const {
+    double value = storage_(i, i);
+    for (Index r = 0; r < n_owed_; ++r) value += owed_scales_[r] * owed_(i, r) * owed_(i, r);
+    return value;
+  }
   auto view() const { return storage_.topLeftCorner(size_, size_).selfadjointView<Eigen::Lower>(); }
   Matrix dense() const;
   void assign(const ConstMatrixRef& inverse);  // reads the lower triangle

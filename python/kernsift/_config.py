@@ -16,7 +16,8 @@ def build_config() -> dict[str, Any]:
     -------
     dict
         ``cpu_level`` (the build in use; set ``KERNSIFT_ISA`` before the import to force another),
-        ``built_levels``, ``cpu_runs``, ``eigen``, ``compiler``, ``simd``, ``assertions``.
+        ``built_levels``, ``cpu_runs``, ``eigen``, ``compiler``, ``simd``, and ``assertions`` (True in a checked build,
+        which stops where the state of an online model cannot be).
 
     Examples
     --------

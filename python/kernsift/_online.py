@@ -198,9 +198,10 @@ class OnlineLSSVMRegressor(RegressorMixin, StreamRegression):
             scores = self._scores(X)
             return scores[:, 0] if self._flat else scores
         self._needs_ridge("predict(return_std=True)")
-        mean, spread, delta, noise = self._fitted().predict_with_spread(self._rows(X), n_threads(self.n_jobs))
+        core = self._fitted()
+        mean, spread, delta, noise, alpha = core.predict_with_spread(self._rows(X), n_threads(self.n_jobs))
         # [MATH 1.9] alpha w'Cw + delta in units of the prior, whose scale is noise / alpha; plus the noise itself
-        std = np.sqrt((1.0 + spread + delta / self.alpha_)[:, None] * noise)
+        std = np.sqrt((1.0 + spread + delta / alpha)[:, None] * noise)
         return (mean[:, 0], std[:, 0]) if self._flat else (mean, std)
 
     def __sklearn_tags__(self) -> Any:
