@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
-from kernsift import OnlineLSSVMRegressor, _core
+from kernsift import OnlineLSSVMRegressor, _core, build_config
 
 KERNELS = {
     "rbf": 0.5,
@@ -274,6 +274,10 @@ def test_the_explicit_form_breaks_where_the_papers_recursion_must_and_is_refused
     X, Y, v = stream(3000, rng)
     settings = {"alpha": 1e-8, "novelty_tol": 1e-8, "admission": "novelty", "gamma": 0.3}
     explicit, ours = core("OnlineInverse", **settings), core("OnlineLSSVM", **settings)
+    if build_config()["assertions"]:  # a checked build stops at the row where it breaks
+        with pytest.raises(RuntimeError, match=r"invariant broken: Delta >= 1/v, found [-0-9.]"):
+            explicit.learn(X, Y, v)
+        return
     explicit.learn(X, Y, v)
     ours.learn(X, Y, v)
     assert explicit.counters[oracles.REFUSED] > 0
