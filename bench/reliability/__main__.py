@@ -6,6 +6,7 @@ Each table is one section of the page; running some of them replaces theirs and 
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,16 @@ import fuzz  # noqa: E402
 import kill  # noqa: E402
 import memory  # noqa: E402
 import page  # noqa: E402
+import sanitizers  # noqa: E402
 
-TABLES = {"drift": drift.run, "fuzz": fuzz.run_inputs, "files": fuzz.run_files, "kill": kill.run, "memory": memory.run}
+TABLES = {
+    "drift": drift.run,
+    "fuzz": fuzz.run_inputs,
+    "files": fuzz.run_files,
+    "kill": kill.run,
+    "memory": memory.run,
+    "sanitizers": sanitizers.run,
+}
 
 
 def main() -> None:
@@ -30,23 +39,27 @@ def main() -> None:
     mode.add_argument(
         "--full", action="store_true", help="as the page has it: ten million rows, a million inputs: hours"
     )
-    parser.add_argument("--only", nargs="+", help="drift: only configurations whose name holds one of these")
+    parser.add_argument("--only", nargs="+", help="drift, sanitizers: only what has one of these in its name")
     parser.add_argument("--minutes", type=float, help="fuzz, files: begin nothing more after so many")
     parser.add_argument("--out", type=Path, default=HERE.parents[1] / "docs" / "reliability.md")
     args = parser.parse_args()
     size = "full" if args.full else "quick" if args.quick else "middle"
     for name in args.table:
-        options: dict[str, Any] = {"only": args.only} if name == "drift" else {}
+        options: dict[str, Any] = {"only": args.only} if name in ("drift", "sanitizers") else {}
+        if name == "sanitizers":
+            options["out"] = args.out
         if name in ("fuzz", "files") and args.minutes:
             options["minutes"] = args.minutes
         lines = TABLES[name](size, lambda text: print(text, flush=True), **options)
         command = f"python bench/reliability --table {name}" + ("" if size == "middle" else f" --{size}")
-        if name == "drift" and args.only:
-            command += " --only " + " ".join(args.only)
+        if "only" in options and args.only:
+            command += " --only " + shlex.join(args.only)
         if "minutes" in options:
             command += f" --minutes {args.minutes:g}"
         page.put(args.out, lines, command)
         print("\n".join(lines), flush=True)
+        if name == "sanitizers" and sanitizers.found_something(lines):
+            sys.exit("the sanitizers found something: see build/sanitizers")
 
 
 if __name__ == "__main__":

@@ -40,6 +40,11 @@ def put(path: Path, lines: list[str], command: str) -> None:
     path.write_text(re.sub(r"\n{3,}", "\n\n", text).rstrip() + "\n", encoding="utf-8")
 
 
+def lines(path: Path, heading: str) -> list[str]:
+    """The section's lines as they are, none if there is no such section."""
+    return _sections(path.read_text(encoding="utf-8")).get(heading, []) if path.exists() else []
+
+
 def _sections(text: str) -> dict[str, list[str]]:
     parts = re.split(r"^(?=## )", text, flags=re.M)[1:]
     return {part.splitlines()[0]: part.rstrip().splitlines() for part in parts}
