@@ -1,8 +1,8 @@
-"""State machines over the river adapters: features and classes that come, go and come back, against the dense definition.
+"""State machines over the river adapters: features and classes that come, go and come back, against the definition.
 
-What they promise (:mod:`kernsift.river`): a feature a row does not have counts as 0, one that comes for the first time was
-0 before, and a class that comes late had targets of 0 until then, all exactly as if it had been there from the beginning.
-So the oracle has every feature and every class from the first row on.
+What they promise (:mod:`kernsift.river`): a feature a row does not have counts as 0, one that comes for the first time
+was 0 before, and a class that comes late had targets of 0 until then, all exactly as if it had been there from the
+beginning.  So the oracle has every feature and every class from the first row on.
 """
 
 from __future__ import annotations
@@ -146,13 +146,11 @@ class FeatureMachine(RuleBasedStateMachine):
         rows = [self.draw_row(names) for _ in range(n)]
         labels = data.draw(st.lists(st.sampled_from(LABELS), min_size=1, max_size=3), "labels")
         targets = [self.draw_target(x, labels[i % len(labels)]) for i, x in enumerate(rows)]
-        frame = pd.DataFrame({name: [x[name] for x in rows] for name in names}, columns=pd.Index(names, tupleize_cols=False))
-        self.model.learn_many(frame, pd.Series(targets, dtype=object if self.labels_are_texts() else float))
+        columns = {name: [x[name] for x in rows] for name in names}
+        frame = pd.DataFrame(columns, columns=pd.Index(names, tupleize_cols=False))
+        self.model.learn_many(frame, pd.Series(targets, dtype=object if self.kind is OnlineLSSVMClassifier else float))
         for x, y in zip(rows, targets, strict=True):
             self.follow(x, y)
-
-    def labels_are_texts(self):
-        return self.kind is OnlineLSSVMClassifier
 
     @rule(how=st.sampled_from(sorted(COPIES)))
     def copy(self, how):
@@ -224,7 +222,8 @@ class ClassMachine(FeatureMachine):
         """Scores in the oracle's order; a class not met scores what targets of 0 give: 0."""
         assert sorted(map(str, self.model.classes)) == sorted(map(str, self.labels))
         scores = np.zeros(len(LABELS))
-        scores[[LABELS.index(label) for label in self.model.classes]] = self.model._core.predict_one(self.model._values(x))
+        places = [LABELS.index(label) for label in self.model.classes]
+        scores[places] = self.model._core.predict_one(self.model._values(x))
         odds = self.model.predict_proba_one(x)
         assert sum(odds.values()) == pytest.approx(1)
         assert odds[self.model.predict_one(x)] == max(odds.values())
