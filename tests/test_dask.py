@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 from pathlib import Path
 
@@ -213,3 +214,38 @@ def test_two_workers_one_of_which_dies(dies, cluster, tmp_path):
     assert_same(model, in_one_process(SubsetLSSVMRegressor(max_basis=20, random_state=0), X, target(X), sample=300), X)
     predicted = Xd.map_blocks(model.predict, dtype=float, drop_axis=1).compute()
     np.testing.assert_allclose(predicted, model.predict(X), atol=1e-12)
+
+
+# --- models that learn in workers
+
+
+def learned_there(model, X, y):
+    """In a worker: a model that came with a pickle learns on, and goes back with what it predicts and where."""
+    model.partial_fit(X, y)
+    return model, model.predict(X[:50]), os.getpid()
+
+
+def learning(scheduler, request):
+    """Delayed calls run where `scheduler` says, each in a process that is not this one."""
+    if scheduler == "distributed":
+        client = request.getfixturevalue("cluster")
+        return lambda calls: client.compute(calls, sync=True)
+    return lambda calls: dask.compute(*calls, scheduler="processes", num_workers=2)
+
+
+@pytest.mark.parametrize("scheduler", ["distributed", "processes"])
+@pytest.mark.parametrize("kind", [kernsift.OnlineLSSVMRegressor, kernsift.KRLSRegressor, SubsetLSSVMRegressor])
+def test_models_learn_in_workers_as_they_do_here(kind, scheduler, request):
+    X, y = table()
+    model = kind(gamma=0.5, max_basis=20)
+    if kind is kernsift.OnlineLSSVMRegressor:
+        model.set_params(n_jobs=2)
+    model.partial_fit(X[:100], y[:100])
+    expected = [learned_there(pickle.loads(pickle.dumps(model)), X[i::2], y[i::2])[1] for i in range(2)]
+    calls = [dask.delayed(learned_there)(model, X[i::2], y[i::2]) for i in range(2)]
+    for (back, predicted, where), here, i in zip(learning(scheduler, request)(calls), expected, range(2), strict=True):
+        assert where != os.getpid()
+        np.testing.assert_array_equal(predicted, here)
+        np.testing.assert_array_equal(back.predict(X[i::2][:50]), here)
+        assert back.n_samples_seen_ == 400
+    assert model.n_samples_seen_ == 100  # the one here has learned nothing of it

@@ -12,8 +12,9 @@ import numpy as np
 import oracles
 import pytest
 from kernsift import OnlineLSSVMClassifier, OnlineLSSVMRegressor
-from kernsift._threads import n_threads
+from kernsift._threads import _cpus, n_threads
 from test_online import core, stream
+from threadpoolctl import threadpool_limits
 
 KERNEL = oracles.kernel_function("rbf", 0.5, dtype=np.float64)
 
@@ -305,7 +306,20 @@ def test_predictions_do_not_depend_on_threads(rng, monkeypatch):
     assert n_threads(8) == 1
     monkeypatch.delenv("OMP_NUM_THREADS")
     assert n_threads(None) == 1
-    assert n_threads(3) == 3
+    with threadpool_limits(1000, "openmp"):  # this process may have begun with a limit
+        assert n_threads(3) == 3
+
+
+@pytest.mark.skipif(_cpus() == 1, reason="a limit of one thread cannot be told from one CPU")
+def test_threadpoolctl_bounds_threads(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    with threadpool_limits(1000, "openmp"):
+        assert (n_threads(None), n_threads(3), n_threads(-1)) == (1, 3, _cpus())
+        with threadpool_limits(1):
+            assert (n_threads(None), n_threads(3), n_threads(-1)) == (1, 1, 1)
+        with threadpool_limits(1, "blas"):  # which the core does not use
+            assert n_threads(3) == 3
+        assert n_threads(3) == 3
 
 
 def test_a_fork_after_threads_predicts(rng):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import subprocess
 import sys
@@ -70,9 +72,50 @@ def test_actions_and_tools_are_pinned():
     ]
     assert len(uses) > 5
     assert [use for use in uses if not re.search(r"@[0-9a-f]{40}$", use[1])] == []
-    lines = (ROOT / ".ci" / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    lines = (ROOT / ".ci" / "requirements.in").read_text(encoding="utf-8").splitlines()
     tools = [line for line in lines if line and not line.startswith("#")]
     assert [tool for tool in tools if not re.fullmatch(r"[\w.-]+(\[\w+\])?==[\w.]+", tool)] == []
+    # the lock: each tool at that version, and whatever they need, with hashes
+    lock = (ROOT / ".ci" / "requirements.txt").read_text(encoding="utf-8")
+    entries = re.split(r"^(?=[a-z])", re.sub(r"^ *#.*\n", "", lock, flags=re.M), flags=re.M)[1:]
+    locked = {re.split(r"[ ;]", re.sub(r"\[.*?\]", "", entry))[0] for entry in entries}
+    assert {re.sub(r"\[.*\]", "", tool) for tool in tools} <= locked
+    assert len(entries) > 3 * len(tools)
+    assert [entry for entry in entries if "--hash=sha256:" not in entry] == []
+
+
+KNOWN, UNKNOWN = {"name": "a", "version": "1", "vulns": []}, {"name": "b", "skip_reason": "not found"}
+BROKEN = {"name": "c", "version": "2", "vulns": [{"id": "PYSEC-1", "fix_versions": []}]}
+# what pip-audit writes and ends with, and then: what the check says and ends with, and how it ends if it is strict
+AUDITS = {
+    "all looked up": (json.dumps({"dependencies": [KNOWN]}), 0, "1 of 1 tools looked up", 0, 0),
+    "a hole": (json.dumps({"dependencies": [KNOWN, BROKEN, UNKNOWN]}), 1, "c 2: PYSEC-1", 1, 1),
+    # an index without advisories: pip-audit says that no holes are known and ends with 0
+    "none looked up": (json.dumps({"dependencies": [UNKNOWN]}), 0, "skipped: no advisory service", 0, 1),
+    "some looked up": (json.dumps({"dependencies": [KNOWN, UNKNOWN]}), 0, "not looked up: b", 0, 1),
+    "no network": ("requests.exceptions.ConnectionError: no", 1, "skipped: no advisory service", 0, 1),
+    "no answer": (None, 0, "skipped: no advisory service", 0, 1),
+    "no lock": ("ERROR: requirements.txt: unhashed requirement", 1, "unhashed", 1, 1),
+}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a shell")
+@pytest.mark.skipif(not (ROOT / ".ci" / "audit").is_file(), reason=".ci is not beside these tests")
+@pytest.mark.parametrize("case", AUDITS)
+def test_an_audit_that_looked_at_nothing_says_so_and_holes_fail(case, tmp_path):
+    written, code, said, ends, ends_strictly = AUDITS[case]
+    fake = tmp_path / "pip-audit"
+    stream = "2" if code and not (written or "").startswith("{") else "1"
+    body = "sleep 5" if written is None else f"cat {tmp_path / 'said'} >&{stream}; exit {code}"
+    fake.write_text(f"#!/bin/sh\n{body}\n")
+    fake.chmod(0o755)
+    (tmp_path / "said").write_text(written or "")
+    for options, expected in (([], ends), (["--strict"], ends_strictly)):
+        wait = "1" if written is None else "50"
+        command = [sys.executable, ROOT / ".ci" / "audit", "--pip-audit", fake, "--seconds", wait, *options]
+        out = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        assert said in out.stdout + out.stderr
+        assert out.returncode == expected
 
 
 @pytest.mark.skipif(not (ROOT / "pyproject.toml").is_file(), reason="pyproject.toml is not beside these tests")

@@ -6,6 +6,7 @@ Each table is one section of the page; running some of them replaces theirs and 
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -18,10 +19,16 @@ import fuzz  # noqa: E402
 import kill  # noqa: E402
 import memory  # noqa: E402
 import page  # noqa: E402
+import sanitizers  # noqa: E402
 
 TABLES: dict[str, Any] = {
-    "drift": drift.run, "fuzz": fuzz.run_inputs, "files": fuzz.run_files, "kill": kill.run, "memory": memory.run
-}  # fmt: skip
+    "drift": drift.run,
+    "fuzz": fuzz.run_inputs,
+    "files": fuzz.run_files,
+    "kill": kill.run,
+    "memory": memory.run,
+    "sanitizers": sanitizers.run,
+}
 
 
 def main() -> None:
@@ -33,7 +40,7 @@ def main() -> None:
         "--full", action="store_true", help="as the page has it: ten million rows, a million inputs: hours"
     )
     parser.add_argument(
-        "--only", nargs="+", help="drift: only configurations whose name holds one of these; other rows stay"
+        "--only", nargs="+", help="drift, sanitizers: only what has one of these in its name; drift: other rows stay"
     )
     parser.add_argument("--resume", action="store_true", help="drift: leave out what is whole in the page")
     parser.add_argument("--minutes", type=float, help="fuzz, files: begin nothing more after so many")
@@ -42,23 +49,27 @@ def main() -> None:
     size = "full" if args.full else "quick" if args.quick else "middle"
     for name in args.table:
         command = f"python bench/reliability --table {name}" + ("" if size == "middle" else f" --{size}")
+        if args.only and name in ("drift", "sanitizers"):
+            command += " --only " + shlex.join(args.only)
         if name == "drift":
             soak(args.out, size, args.only, command, args.resume)
             continue
         options: dict[str, Any] = {}
+        if name == "sanitizers":
+            options = {"only": args.only, "out": args.out}
         if name in ("fuzz", "files") and args.minutes:
             options["minutes"] = args.minutes
             command += f" --minutes {args.minutes:g}"
         lines = TABLES[name](size, say, **options)
         page.put(args.out, lines, command)
         print("\n".join(lines), flush=True)
+        if name == "sanitizers" and sanitizers.found_something(lines):
+            sys.exit("the sanitizers found something: see build/sanitizers")
 
 
 def soak(out: Path, size: str, only: list[str] | None, command: str, resume: bool) -> None:
     """A row of the page grows at each checkpoint; with `only` or `resume`, rows of the others stay as they are."""
     stay = list(drift.CONFIGURATIONS) if only or resume else []
-    if only:
-        command += " --only " + " ".join(f"'{part}'" if " " in part else part for part in only)
     names = drift.names(size, only)
     if not names:
         raise SystemExit(f"no configuration of the drift has one of {only} in its name")

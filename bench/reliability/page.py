@@ -54,10 +54,15 @@ def put(path: Path, lines: list[str], command: str, rows: Sequence[str] = ()) ->
     path.write_text(re.sub(r"\n{3,}", "\n\n", text).rstrip() + "\n", encoding="utf-8")
 
 
-def whole_rows(path: Path, lines: list[str]) -> set[str]:
+def lines(path: Path, heading: str) -> list[str]:
+    """The section's lines as they are, none if there is no such section."""
+    return _sections(path.read_text(encoding="utf-8")).get(heading, []) if path.exists() else []
+
+
+def whole_rows(path: Path, section: list[str]) -> set[str]:
     """First cells of the rows without an empty cell in the section of that heading, if its table has the same head."""
-    old = _sections(path.read_text(encoding="utf-8")).get(lines[0], []) if path.exists() else []
-    if not old or _table(old)[0] != _table(lines)[0]:
+    old = lines(path, section[0])
+    if not old or _table(old)[0] != _table(section)[0]:
         return set()
     return {name for name, row in _table(old)[1].items() if all(cell.strip() for cell in row.split("|")[1:-1])}
 

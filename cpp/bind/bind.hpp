@@ -4,14 +4,12 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
-#include <atomic>
-#include <chrono>
 #include <mutex>
 #include <stdexcept>
 #include <string>
-#include <thread>
 
 #include "core/arrays.hpp"
+#include "core/model_mutex.hpp"
 #include "core/types.hpp"
 
 namespace kernsift {
@@ -63,33 +61,6 @@ inline Arrays from_dict(const py::dict& state) {
   }
   return arrays;
 }
-
-// A mutex that a forked child does not wait for in vain: the thread that holds it there does not exist. `forks` is counted
-// by a handler that the module registers.
-class ModelMutex {
- public:
-  static inline std::atomic<unsigned> forks{0};
-
-  void lock() {
-    if (!mutex_.try_lock()) {
-      // whoever has locked it in this process has said so, or will in a moment
-      for (int tries = 0; holder_ != forks; ++tries) {
-        if (tries == 50)
-          throw std::runtime_error(
-              "this process was forked while a thread was at work on the model, and has half of its work: load a saved "
-              "copy, or fork before");
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      }
-      mutex_.lock();
-    }
-    holder_ = forks.load();
-  }
-  void unlock() { mutex_.unlock(); }
-
- private:
-  std::mutex mutex_;
-  std::atomic<unsigned> holder_{0};
-};
 
 // Whether a model is whole: a change that ends in an exception (memory ran out) may have been made by half, and from then
 // on nothing is answered. All of it with the model's lock held.

@@ -85,7 +85,7 @@ class OnlineLSSVMRegressor(RegressorMixin, StreamRegression):
         second step that forgets one.
     n_jobs : int or None, default=None
         Threads for predictions and for rows that can change no dictionary (``refit``, a frozen one); None is one, -1
-        all.  ``OMP_NUM_THREADS`` is honoured; results do not depend on the number.
+        all.  ``OMP_NUM_THREADS`` and threadpoolctl bound it; results do not depend on the number.
     random_state : int, RandomState or None
         For gamma="median" on many rows.
     verbose : int or bool, default=0

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import os
+from typing import Any
 
 
 def n_threads(n_jobs: int | None) -> int:
     """Threads for `n_jobs` as joblib counts them: None is one, -1 all, -2 all but one.
 
-    Never more than ``OMP_NUM_THREADS`` allows, if it is set.
+    Never more than ``OMP_NUM_THREADS`` allows, if it is set, or threadpoolctl, if it leaves OpenMP fewer than there are
+    CPUs.
     """
     if n_jobs == 0:
         raise ValueError("n_jobs=0 has no meaning; use None for one thread or -1 for all")
@@ -16,8 +19,19 @@ def n_threads(n_jobs: int | None) -> int:
     limit = os.environ.get("OMP_NUM_THREADS", "")
     if limit.isdigit() and int(limit) > 0:
         threads = min(threads, int(limit))
+    if threads > 1:
+        openmp = min((pool["num_threads"] for pool in _openmp().info()), default=_cpus())
+        threads = min(threads, openmp) if openmp < _cpus() else threads
     return max(1, threads)
 
 
 def _cpus() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@functools.cache
+def _openmp() -> Any:
+    """What threadpoolctl sets for the thread that asks; our own threads are no OpenMP, and follow it."""
+    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+    return ThreadpoolController().select(user_api="openmp")
