@@ -108,7 +108,7 @@ auto KernelLSTD::consider(Index which, Index row) -> Event {
   const double k_self = dictionary_.kernel().self(prepared_, 2 * row + which);
   const double delta = std::max(0.0, k_self - follower(Follower(kHere + which)).squaredNorm());
   if (!(delta > settings_.admission.novelty_tol * k_self)) return {Outcome::rejected_novelty, -1};
-  if (!(delta > kNoveltyFloor * k_self)) return {Outcome::refused, -1};
+  if (too_near(delta, k_self)) return {Outcome::refused, -1};
   const Newcomer x = look_along(which, row, delta);
   const double mean = rewards_.mean()[0];
   const Outcome outcome =

@@ -85,8 +85,7 @@ template <class State>
 auto OnlineLSSVM<State>::decide(const Look& look, double k_self, const double* x, Index row, const double* y, double v)
     -> Event {
   if (!(v > 0)) return {Outcome::ignored, -1};
-  if (!(look.Delta > 0) || !(look.den > 0) || !std::isfinite(look.usefulness))
-    return {Outcome::refused, -1};  // the explicit inverse has turned indefinite: the row would only harm it
+  if (!look.sound()) return {Outcome::refused, -1};
   const bool frozen_now = frozen(), keep = keeps_recent();
   stop_tracking(frozen_now);
   const double usefulness = look.usefulness / frame_;

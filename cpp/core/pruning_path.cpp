@@ -18,11 +18,12 @@ Index pruning_step(const PruningOptions& options, Index n) {
 
 std::vector<Index> least_useful(const ConstVectorRef& scores, const std::vector<Index>& ages, Index count) {
   const double tied = scores.minCoeff() * (1.0 + kTie);
-  const auto key = [&](Index i) { return scores[i] <= tied ? 0.0 : scores[i]; };
+  // what is no number would leave no order to sort by; as in `weakest`, it goes first
+  const auto key = [&](Index i) { return scores[i] > tied ? scores[i] : 0.0; };
   if (count == 1) {
     Index best = -1;
     for (Index i = 0; i < scores.size(); ++i)
-      if (scores[i] <= tied && (best < 0 || ages[i] < ages[best])) best = i;
+      if (!(scores[i] > tied) && (best < 0 || ages[i] < ages[best])) best = i;
     return {std::max<Index>(best, 0)};
   }
   std::vector<Index> found(scores.size());

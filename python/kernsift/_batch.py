@@ -26,6 +26,7 @@ from ._validation import (
     check_weights,
     checked_block,
     fit_context,
+    ridge_grid,
     unchanged_on_error,
     validate_data,
 )
@@ -91,10 +92,7 @@ class BatchLSSVM(Estimator):
             return np.array([float(self.alpha)])
         if self.alphas is None:
             return ALPHAS
-        grid = np.unique(np.asarray(self.alphas, dtype=np.float64).ravel())
-        if not grid.size or not np.isfinite(grid).all() or (grid <= 0).any():
-            raise ValueError(f"alphas must be finite and positive and at least one, got {self.alphas!r}")
-        return grid
+        return ridge_grid(self.alphas)
 
     def _widths(self, X: NDArray[np.float64], targets: NDArray[np.float64], weight: NDArray[np.float64]) -> list[Any]:
         self.__dict__.pop("learned_gamma_", None)
