@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import collections
 import multiprocessing
+import os
 import time
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 STEPS = {"quick": 4000, "middle": 50_000, "full": 1_000_000}
 FILES = {"quick": 2000, "middle": 20_000, "full": 200_000}
 TABLES = {"quick": 2000, "middle": 10_000, "full": 50_000}
-CHUNK = 2000  # steps of one process: a crash loses no more
+CHUNK = 10_000  # steps of one process: a crash loses no more
 
 
 def _chunk(kind: str, seed: int, steps: int, answers: Any) -> None:
@@ -37,8 +38,11 @@ def _run(kind: str, total: int, say: Any, minutes: float) -> tuple[collections.C
     wrong: list[str] = []
     context, begin = multiprocessing.get_context("spawn"), time.time()
     seeds, running = iter(range(-(-total // CHUNK))), []
+    together = min(2, len(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else 2
     while True:
-        while len(running) < 2 and time.time() - begin < 60 * minutes and (seed := next(seeds, None)) is not None:
+        while (
+            len(running) < together and time.time() - begin < 60 * minutes and (seed := next(seeds, None)) is not None
+        ):
             here, there = context.Pipe(False)
             process = context.Process(target=_chunk, args=(kind, seed, min(CHUNK, total), there))
             process.start()
@@ -51,15 +55,16 @@ def _run(kind: str, total: int, say: Any, minutes: float) -> tuple[collections.C
             found, bad = here.recv()
             counts.update(found)
             wrong += bad
+            for text in bad:
+                say(f"WRONG {text}")
         except EOFError:
             process.join()
             counts["crashed"] += 1
             wrong.append(f"seed {seed}: the process ended with {process.exitcode}")
+            say(f"WRONG {wrong[-1]}")
         process.join()
-        if seed % 20 == 19:
+        if seed % 5 == 4:
             say(f"{kind}: {counts['made']:,} in {time.time() - begin:.0f} s, {len(wrong)} wrong")
-    for text in wrong:
-        say(f"WRONG {text}")
     return counts, wrong, time.time() - begin
 
 

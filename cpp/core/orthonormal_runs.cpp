@@ -14,7 +14,7 @@ namespace {
 // lie further apart than a double reaches), as much is added to all as makes them positive again.
 Eigen::LLT<Matrix> definite_factor(Matrix M) {
   Eigen::LLT<Matrix> factor(M);
-  const double unit = M.size() > 0 ? M.diagonal().cwiseAbs().maxCoeff() : 0.0;
+  const double unit = M.size() > 0 ? std::max(M.diagonal().cwiseAbs().maxCoeff(), 1e-100) : 0.0;
   for (double more = 1e-15; factor.info() != Eigen::Success && more < 1e3; more *= 10) {
     M.diagonal().array() += more * unit;
     factor.compute(M);

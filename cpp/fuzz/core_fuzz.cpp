@@ -20,7 +20,8 @@
 namespace kernsift::fuzz {
 namespace {
 
-constexpr int kTarget = 151, kOthers = 100;  // decimal exponents: targets; weights, ridges, k(x, x)
+constexpr int kMost = 100;  // decimal exponent of targets, weights, ridges and k(x, x)
+constexpr double kLeastNumber = 1e-100, kMostNumber = 1e100;
 constexpr Index kMostSteps = 24, kMostRows = 2500;  // of one input
 
 void require(bool condition, const char* what) {
@@ -48,13 +49,13 @@ struct Block {
   Vector v;
 };
 
-// Rows Python lets through: finite, the square of k(x, x) and those of weighted targets too.
+// Rows Python lets through: finite, targets and k(x, x) of at most 1e100.
 Block some_rows(Bytes& bytes, const Kernel& kernel, Index outputs) {
   const Index lengths[] = {1, 1, 1, 2, 2, 3, 7, 20, 65}, long_ones[] = {200, 2100};  // two blocks; a part of a second pass
   const Index n = bytes.chance(4) ? bytes.one_of(long_ones) : bytes.one_of(lengths);
   const Index d = kernel.n_features(), told = std::min<Index>(n, 24);
   const bool large = bytes.chance(64), weighted = bytes.chance(64);
-  const double scale = bytes.chance(48) ? bytes.positive(kOthers) : 1.0;  // of all weights
+  const double scale = bytes.chance(48) ? bytes.positive(kMost) : 1.0;  // of all weights
   Block block{RowMatrix(n, d), RowMatrix(n, outputs), Vector::Ones(n)};
   for (Index i = 0; i < n; ++i) {
     if (i >= told) {  // more rows than bytes: those told, shifted
@@ -65,16 +66,15 @@ Block some_rows(Bytes& bytes, const Kernel& kernel, Index outputs) {
       continue;
     }
     for (Index j = 0; j < d; ++j) block.X(i, j) = bytes.number(large ? 308 : 2);
-    for (Index o = 0; o < outputs; ++o) block.Y(i, o) = bytes.number(large ? kTarget : 2);
-    if (weighted) block.v[i] = bytes.chance(64) ? 0.0 : bytes.positive(bytes.chance(64) ? kOthers : 1);
-    if (block.v[i] > 0) block.v[i] = std::clamp(scale * block.v[i], 1e-100, 1e100);
+    for (Index o = 0; o < outputs; ++o) block.Y(i, o) = bytes.number(large ? kMost : 2);
+    if (weighted) block.v[i] = bytes.chance(64) ? 0.0 : bytes.positive(bytes.chance(64) ? kMost : 1);
+    if (block.v[i] > 0) block.v[i] = std::clamp(scale * block.v[i], kLeastNumber, kMostNumber);
   }
   PreparedRows prepared;
   kernel.prepare(block.X, prepared);
   for (Index i = 0; i < n; ++i) {
-    if (!(kernel.self(prepared, i) <= 1e100) || !block.X.row(i).allFinite()) block.X.row(i).setZero();
-    const double most = 1e151 / std::sqrt(std::max(block.v[i], 1.0));
-    block.Y.row(i) = block.Y.row(i).cwiseMax(-most).cwiseMin(most);
+    if (!(kernel.self(prepared, i) <= kMostNumber) || !block.X.row(i).allFinite()) block.X.row(i).setZero();
+    block.Y.row(i) = block.Y.row(i).cwiseMax(-kMostNumber).cwiseMin(kMostNumber);
   }
   return block;
 }
@@ -86,7 +86,7 @@ Admission some_admission(Bytes& bytes) {
   return {rule, novelty, usefulness};
 }
 
-double some_ridge(Bytes& bytes) { return bytes.chance(96) ? std::min(bytes.positive(kOthers), 1e100) : 0.1; }
+double some_ridge(Bytes& bytes) { return bytes.chance(96) ? std::min(bytes.positive(kMost), kMostNumber) : 0.1; }
 
 OnlineSettings some_settings(Bytes& bytes, bool beyond_the_papers) {
   OnlineSettings settings{};
@@ -291,7 +291,7 @@ void batch(Bytes& bytes) {
   wanted.n_eval = bytes.below(20);
   if (wanted.form == SelectionForm::dense) wanted.n_candidates = wanted.n_eval = 0;
   wanted.candidate_tol = bytes.chance(64) ? 0.0 : 1e-10;
-  const FeatureVectors found = select_feature_vectors(patterns, v.cwiseMax(1e-100), wanted);
+  const FeatureVectors found = select_feature_vectors(patterns, v.cwiseMax(kLeastNumber), wanted);
   require(static_cast<Index>(found.chosen.size()) <= wanted.max_basis, "no more vectors than asked for");
   for (const Index i : found.chosen) require(i >= 0 && i < n, "vectors are rows");
   if (found.chosen.empty()) return;

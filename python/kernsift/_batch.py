@@ -83,7 +83,7 @@ class BatchLSSVM(Estimator):
         self.weights_[used] = v * factor
         # rows that count for the noise: the flat prior of the bias takes one of them [MATH 1.8]
         self._effective_rows = max(float(factor.sum()) - self._has_intercept, 1.0)
-        self._sample_weight = weight
+        self._sample_weight = weight.copy()  # the caller's may change
         self._cache: dict[str, Any] = {}  # filled when first asked for, not pickled
         self._take(problem, X, targets, used, v * factor)
 
@@ -286,7 +286,7 @@ class BatchRegressor(RegressorMixin, BatchLSSVM):
             rows, outputs = checked_block(self, X, y, reset=True, multi_output=True, y_numeric=True)
             weight = _some_weight(sample_weight, rows)
             self._flat = outputs.ndim == 1
-            self._fit_rows(rows, as_targets(outputs, weight), weight)
+            self._fit_rows(rows, as_targets(outputs), weight)
         return self
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Any:

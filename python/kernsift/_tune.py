@@ -269,7 +269,7 @@ def _online(
             targets = model._encode(labels, weight)
         else:
             data, values = checked_block(model, X, y, reset=False, multi_output=True, y_numeric=True)
-            targets = as_targets(values, weight)
+            targets = as_targets(values)
         rows = (data, targets, weight)
         basis = Basis.of(model._fitted().kernel, model.basis_vectors_, model.basis_indices_)
         problem = Centred(SubsetState.of(basis, *rows), bool(model.fit_intercept))

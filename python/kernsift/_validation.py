@@ -41,10 +41,8 @@ __all__ = [
 
 fit_context = _fit_context
 
-# Squares of targets are summed: beyond this they would overflow a double.
-_LARGEST_TARGET = 1e151
-# Weights v, ridges and values k of the kernel, if they are not 0: v k^2, v k / alpha and k / alpha^2, the largest of
-# what is formed of them, have a third of a double's range for each factor.
+# Weights v, targets y, ridges and values k of the kernel, if they are not 0: v y^2, v k^2, v k / alpha and k / alpha^2, the
+# largest of what is formed of them, have a third of a double's range for each factor. (A small y may be any.)
 _SMALLEST, _LARGEST = 1e-100, 1e100
 
 
@@ -171,20 +169,17 @@ def check_weights(sample_weight: ArrayLike | None, X: NDArray[Any]) -> NDArray[n
     return weight
 
 
-def as_targets(y: NDArray[Any], weight: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+def as_targets(y: NDArray[Any]) -> NDArray[np.float64]:
     """Return targets as a C-ordered (n, outputs) array of float64, refusing NaN and values whose squares overflow."""
     targets = np.ascontiguousarray(y.reshape(len(y), -1), dtype=np.float64)
-    largest = np.abs(targets).max(axis=1, initial=0.0)
-    if weight is not None and (weight > 1).any():
-        largest = largest * np.sqrt(np.maximum(weight, 1.0))
-    beyond = ~(largest <= _LARGEST_TARGET)
+    beyond = ~(np.abs(targets).max(axis=1, initial=0.0) <= _LARGEST)
     if beyond.any():
         row = int(np.argmax(beyond))
         if not np.isfinite(targets[row]).all():  # None among objects comes as NaN past scikit-learn's look at y
             raise ValueError(f"y is {targets[row].tolist()} in row {row}: give finite numbers, or leave the row out")
         raise ValueError(
-            f"y is {np.abs(targets[row]).max():.3g} in row {row}: its square overflows; rescale y to below "
-            f"{_LARGEST_TARGET:g} over the root of the weight"
+            f"y is {np.abs(targets[row]).max():.3g} in row {row}: its square overflows, or could with a weight; rescale y "
+            f"to below {_LARGEST:g}"
         )
     return targets
 
