@@ -27,10 +27,12 @@ def build(folder: Path, say: Any) -> Path | None:
     if compiler is None or cmake is None:
         say("core: skipped, it needs cmake and clang++ with libFuzzer")
         return None
-    say(f"core: compiling with {compiler}, ten minutes of one core")
+    say(f"core: compiling with {compiler}, some minutes of one core")
     options = ["-DKERNSIFT_BUILD_FUZZER=ON", f"-DCMAKE_CXX_COMPILER={compiler}", "-DKERNSIFT_LEVELS=" + _level()]
     options.append(f"-DCMAKE_PREFIX_PATH={sysconfig.get_path('purelib')}")  # Eigen, by pip
-    subprocess.run([cmake, "-S", TREE, "-B", folder, *options], check=True, capture_output=True)
+    options += ["-G", "Ninja"] if shutil.which("ninja") else []
+    if not (folder / "CMakeCache.txt").exists():
+        subprocess.run([cmake, "-S", TREE, "-B", folder, *options], check=True, capture_output=True)
     subprocess.run([cmake, "--build", folder], check=True, capture_output=True)
     return folder / "kernsift_fuzzer"
 

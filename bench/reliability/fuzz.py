@@ -74,7 +74,8 @@ def run_inputs(size: str, say: Any, minutes: float = np.inf) -> list[str]:
         "Shapes, strides, types, values (NaN, infinities, denormals, 1e±300 and what lies between), layouts, read-only memory",
         "maps, containers and parameters, through every public method of every estimator. Right is an answer, or a",
         "ValueError, TypeError or MemoryError with a text, after which the model is the same to the byte. Else is another",
-        "exception, a hang, a refusal that changed the model, NaN or infinity in a state.",
+        "exception, a hang, a refusal that changed the model, NaN or infinity in a state. (Refused are targets and values of",
+        "the kernel above 1e100, and weights and ridges outside 1e-100 .. 1e100: products of three of them must be numbers.)",
     ]
     return _section("Mutated inputs", about, "calls", {"all methods": _run("Fuzzer", STEPS[size], say, minutes)})
 

@@ -41,8 +41,8 @@ __all__ = [
 
 fit_context = _fit_context
 
-# Weights v, targets y, ridges and values k of the kernel, if they are not 0: v y^2, v k^2, v k / alpha and k / alpha^2, the
-# largest of what is formed of them, have a third of a double's range for each factor. (A small y may be any.)
+# Weights v, targets y, ridges and values k of the kernel: v y^2, v k^2, v k / alpha and k / alpha^2, the largest of what
+# is formed of them, have a third of a double's range for each factor. (A y may be as small as it likes.)
 _SMALLEST, _LARGEST = 1e-100, 1e100
 
 
@@ -178,8 +178,8 @@ def as_targets(y: NDArray[Any]) -> NDArray[np.float64]:
         if not np.isfinite(targets[row]).all():  # None among objects comes as NaN past scikit-learn's look at y
             raise ValueError(f"y is {targets[row].tolist()} in row {row}: give finite numbers, or leave the row out")
         raise ValueError(
-            f"y is {np.abs(targets[row]).max():.3g} in row {row}: its square overflows, or could with a weight; rescale y "
-            f"to below {_LARGEST:g}"
+            f"y is {np.abs(targets[row]).max():.3g} in row {row}: its square overflows, or may with a weight; "
+            f"rescale y to below {_LARGEST:g}"
         )
     return targets
 
