@@ -41,8 +41,8 @@ __all__ = [
 
 fit_context = _fit_context
 
-# Weights v, targets y, ridges and values k of the kernel: v y^2, v k^2, v k / alpha and k / alpha^2, the largest of what
-# is formed of them, have a third of a double's range for each factor. (A y may be as small as it likes.)
+# Weights v, targets y, ridges and values k of the kernel: v y^2, v k^2, v k / alpha and k / alpha^2, the largest of
+# what is formed of them, have a third of a double's range for each factor. (A y may be as small as it likes.)
 _SMALLEST, _LARGEST = 1e-100, 1e100
 
 
