@@ -257,6 +257,8 @@ void OnlineLSSVM<State>::change_ridge(double alpha) {
 template <class State>
 void OnlineLSSVM<State>::prune(Index kernels) {
   coef_known_ = false;
+  if constexpr (State::kLearnsRuns)
+    if (settings_.window && recent_.size() > 0) renew_from_window();  // O(m^3), as what follows: nothing forgotten lingers
   state_.settle();  // the same bits whether or not the model was read before
   state_.track_scores();
   if (!keeps_recent()) recent_.clear();  // they have not followed the basis

@@ -50,9 +50,9 @@ struct Block {
 };
 
 // Rows Python lets through: finite, targets and k(x, x) of at most 1e100.
-Block some_rows(Bytes& bytes, const Kernel& kernel, Index outputs) {
+Block some_rows(Bytes& bytes, const Kernel& kernel, Index outputs, Index most = 200) {
   const Index lengths[] = {1, 1, 1, 2, 2, 3, 7, 20, 65}, long_ones[] = {200, 2100};  // two blocks; a part of a second pass
-  const Index n = bytes.chance(4) ? bytes.one_of(long_ones) : bytes.one_of(lengths);
+  const Index n = std::min(most, bytes.chance(4) ? bytes.one_of(long_ones) : bytes.one_of(lengths));
   const Index d = kernel.n_features(), told = std::min<Index>(n, 24);
   const bool large = bytes.chance(64), weighted = bytes.chance(64);
   const double scale = bytes.chance(48) ? bytes.positive(kMost) : 1.0;  // of all weights
@@ -182,12 +182,12 @@ void online(Bytes& bytes) {
   OnlineLSSVM<State> model(kernel, outputs, settings);
   std::vector<std::uint8_t> outcome;
   std::vector<std::int64_t> victim;
-  Index seen = 0;
-  for (Index step = 0; step < kMostSteps && seen < kMostRows && bytes.more(); ++step) {
+  Index left = settings.max_basis > 0 ? kMostRows : 200;  // without a cap every row may become a kernel
+  for (Index step = 0; step < kMostSteps && left > 0 && bytes.more(); ++step) {
     const Index way = bytes.below(10);
-    const Block rows = some_rows(bytes, kernel, outputs);
+    const Block rows = some_rows(bytes, kernel, outputs, left);
     const Index n = rows.X.rows();
-    seen += n;
+    left -= n;
     RowMatrix out(n, outputs), more(n, outputs);
     outcome.resize(static_cast<std::size_t>(n));
     victim.resize(static_cast<std::size_t>(n));
