@@ -131,9 +131,9 @@ class Mutator:
             return A[::-1] if A.ndim else A
         if way == "map" and A.size and A.dtype.kind in "fiub":
             path = self.folder / "rows.npy"
-            with contextlib.suppress(OSError):  # no room
-                np.save(path, np.asarray(A))
-                return np.load(path, mmap_mode="r")
+            path.unlink(missing_ok=True)  # A may be mapped from it
+            np.save(path, np.asarray(A))
+            return np.load(path, mmap_mode="r")
         if way == "broadcast" and A.ndim and len(A):
             return np.broadcast_to(A[:1], A.shape)
         if way == "unaligned" and A.dtype.kind in "fiu":

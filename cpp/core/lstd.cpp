@@ -337,13 +337,13 @@ void KernelLSTD::load(const Arrays& arrays) {
   followers_.col(kTrace).head(m) = arrays.get("trace", m, 1);
   tracking_ = arrays.number("tracking") != 0;
   if (tracking_) diagonal_.head(m) = arrays.get("diagonal", m, 1);
-  removals_ = static_cast<Index>(arrays.number("removals"));
+  removals_ = arrays.count("removals");
   dictionary_.kernel().prepare(basis, prepared_);
   for (Index i = 0; i < m; ++i)
-    dictionary_.append(basis.row(i).data(), prepared_, i, static_cast<std::int64_t>(ids(i, 0)));
-  for (Index i = 0; i < kOutcomes; ++i) counters_[static_cast<std::size_t>(i)] = static_cast<std::int64_t>(counts(i, 0));
-  transitions_ = static_cast<std::int64_t>(arrays.number("transitions"));
-  skipped_ = static_cast<std::int64_t>(arrays.number("skipped"));
+    dictionary_.append(basis.row(i).data(), prepared_, i, Arrays::whole(ids(i, 0), "ids"));
+  for (Index i = 0; i < kOutcomes; ++i) counters_[static_cast<std::size_t>(i)] = Arrays::whole(counts(i, 0), "counters");
+  transitions_ = arrays.count("transitions");
+  skipped_ = arrays.count("skipped");
   fresh_ = arrays.number("fresh") != 0;
   rewards_.assign(arrays.number("reward_weight"), arrays.get("reward_mean", 1, 1), arrays.number("reward_squares"));
 }
