@@ -22,9 +22,12 @@ from sklearn.base import is_classifier
 
 #: Seconds after which a call on a hundred rows hangs.
 PATIENCE = 60
-SPECIAL = [np.nan, np.inf, -np.inf, 5e-324, -5e-324, 2.2e-308, 1e300, -1e300, 1e-300, 1.7e308, 1e155, -1e155, -0.0, 0.0]
+SPECIAL = [np.nan, np.inf, -np.inf, 5e-324, -5e-324, 2.2e-308, 1e300, -1e300, 1e-300, 1.7e308, 1e155, -1e155, -0.0, 0.0,
+           1e25, -1e-25, 1e50, 1e-50, -1e75, 1e-75, 1e100, -1e-100, 1e145, 1e-145]  # fmt: skip
 DTYPES = ["f2", "f4", ">f4", ">f8", "g", "i1", "i8", ">i4", "u1", "u8", "?", "c8", "O", "U5", "S5", "M8[s]", "m8[s]"]
 N_FEATURES = 3
+#: Where files cost no disk, if there is such a place.
+MEMORY = Path("/dev/shm")
 
 
 class WrongError(AssertionError):
@@ -67,7 +70,7 @@ class Mutator:
         """Something that should be a table of N_FEATURES columns, and mostly is nearly one."""
         n = self.one_of([0, 1, 1, 2, 3, 7, 24, 70])
         d = N_FEATURES if self.chance(0.85) else self.one_of([0, 1, 2, 4, 50])
-        return self.spoil(self.rng.normal(size=(n, d)) * self.one_of([1.0, 1.0, 1e-8, 1e8, 1e150, 1e-160]))
+        return self.spoil(self.rng.normal(size=(n, d)) * self.one_of([1.0, 1.0, 1e-8, 1e8, 1e30, 1e-40, 1e150, 1e-160]))
 
     def targets(self, X: Any, labels: bool) -> Any:
         n = length(X) if self.chance(0.9) else self.one_of([0, 1, 24])
@@ -79,13 +82,14 @@ class Mutator:
                 )
             return self.spoil(y) if self.chance(0.15) and isinstance(y, np.ndarray) else y
         y = self.rng.normal(size=n if self.chance(0.8) else (n, self.one_of([0, 1, 2])))
-        return self.spoil(y * self.one_of([1.0, 1.0, 1e-300, 1e140, 1e200])) if self.chance(0.3) else y
+        return self.spoil(y * self.one_of([1.0, 1.0, 1e-300, 1e60, 1e140, 1e200])) if self.chance(0.3) else y
 
     def weights(self, X: Any) -> Any:
         if self.chance(0.6):
             return None
         n = length(X)
-        w = np.abs(self.rng.normal(size=n)) * self.one_of([1.0, 1.0, 0.0, 1e-300, 1e300, -1.0])
+        scale = self.one_of([1.0, 1.0, 0.0, 1e-300, 1e300, -1.0, 1e-95, 1e95, 1e-60, 1e60])
+        w = np.abs(self.rng.normal(size=n)) * scale
         return self.spoil(w) if self.chance(0.3) else w
 
     def spoil(self, A: np.ndarray) -> Any:
@@ -112,7 +116,9 @@ class Mutator:
             except (TypeError, ValueError, OverflowError, RuntimeError):
                 return A
         if A.dtype.kind == "O" and A.size:
-            A.flat[int(self.rng.integers(A.size))] = self.one_of([None, "a", 10**400, 1j, [], 2.0, object(), np.nan])
+            odd = self.one_of([None, "a", 10**400, 1j, [], 2.0, object(), np.nan])
+            with contextlib.suppress(ValueError):  # numpy may take [] for no values at all
+                A.flat[int(self.rng.integers(A.size))] = odd
         return A
 
     def memory(self, A: np.ndarray) -> np.ndarray:
@@ -125,6 +131,7 @@ class Mutator:
             return A[::-1] if A.ndim else A
         if way == "map" and A.size and A.dtype.kind in "fiub":
             path = self.folder / "rows.npy"
+            path.unlink(missing_ok=True)  # A may be mapped from it
             np.save(path, np.asarray(A))
             return np.load(path, mmap_mode="r")
         if way == "broadcast" and A.ndim and len(A):
@@ -167,6 +174,14 @@ class Mutator:
         except (TypeError, ValueError):  # no such thing of this array
             return A
 
+    def splice(self, data: bytes) -> bytes:
+        """Bytes replaced, put in and left out."""
+        text = bytearray(data)
+        for _ in range(self.one_of([1, 1, 2, 5])):
+            place, n = int(self.rng.integers(len(text) + 1)), self.one_of([0, 1, 1, 4, 30])
+            text[place : place + n] = self.rng.bytes(self.one_of([0, n, n, 1, 8]))
+        return bytes(text)
+
     def number(self) -> Any:
         return self.one_of([*SPECIAL, 0, 1, -1, 2, 3, 7, 10**30, 2**31, 2**63, 1e-10, 0.5, 1.5, "1", None, [], True, 1j,
                             np.float32(2), np.int8(3), np.array(2.0), np.array([2, 3])])  # fmt: skip
@@ -180,24 +195,29 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("OnlineLSSVMRegressor", {"max_basis": 5, "forgetting": 0.9, "exact_rows": 9}),
     ("OnlineLSSVMRegressor", {"window": 9}),
     ("OnlineLSSVMRegressor", {"kernel": "polynomial", "max_basis": 6}),
+    ("OnlineLSSVMRegressor", {"kernel": "linear", "max_basis": 6, "admission": "novelty"}),
     ("OnlineLSSVMClassifier", {"max_basis": 6}),
     ("KRLSRegressor", {}),
     ("KRLSRegressor", {"alpha": 0.1, "max_basis": 5, "on_full": "drop-oldest"}),
     ("KernelLSTD", {"max_basis": 6}),
+    ("KernelLSTD", {"max_basis": 6, "kernel": "polynomial", "trace_decay": 0.5}),
     ("SubsetLSSVMRegressor", {"max_basis": 5, "random_state": 0}),
     ("SubsetLSSVMRegressor", {"max_basis": 5, "basis": "random", "alpha": 0.1, "kernel": "linear", "random_state": 0}),
     ("SubsetLSSVMClassifier", {"max_basis": 5, "random_state": 0}),
     ("OROLSRegressor", {"max_basis": 5}),
+    ("OROLSRegressor", {"max_basis": 5, "kernel": "polynomial", "selection": "error-reduction"}),
     ("OROLSClassifier", {"max_basis": 5}),
     ("LSSVMRegressor", {}),
+    ("LSSVMRegressor", {"kernel": "polynomial", "alpha": "loo"}),
     ("LSSVMClassifier", {}),
     ("SparseLSSVMRegressor", {}),
+    ("SparseLSSVMRegressor", {"kernel": "linear"}),
     ("SparseLSSVMClassifier", {}),
     ("FeatureVectorSelector", {"n_components": 5, "random_state": 0}),
 ]
 
 #: Attributes that no answer is computed from.
-RECORDS = ("gcv_path_", "path_", "_path")
+RECORDS = ("gcv_path_", "path_", "_path", "loo_grid_")
 
 #: What scikit-learn's scores, files that are not there and foreign iterables raise themselves; a path is a Parquet
 #: file's, and ImportError the answer where nothing reads those.
@@ -227,12 +247,17 @@ class Fuzzer:
 
     def __init__(self, seed: int) -> None:
         self.rng = np.random.default_rng(seed)
-        self.folder = tempfile.TemporaryDirectory()
+        self.folder = tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None)
         self.mutate = Mutator(self.rng, Path(self.folder.name))
         self.fresh = [pickle.dumps(self._made(*variant)) for variant in VARIANTS]
         self.models = [pickle.loads(data) for data in self.fresh]
         self.counts = {"answered": 0, "refused": 0}
-        self.last = ""
+        self._last: tuple[Any, ...] = ("nothing",)
+
+    @property
+    def last(self) -> str:
+        """The last call: described when asked for, which costs as much as making it."""
+        return "".join(part if isinstance(part, str) else describe(part) for part in self._last)
 
     @staticmethod
     def _made(name: str, parameters: dict[str, Any]) -> Any:
@@ -260,7 +285,7 @@ class Fuzzer:
         names = [n for n in (*BY_NUMBER, *BY_ROWS, *BY_ROWS_AND_TARGETS, "merge", "fit_batches") if hasattr(model, n)]
         name = m.one_of(names)
         arguments, options = self._arguments(model, name)
-        self.last = f"{type(model).__name__}.{name}{describe(arguments)}{describe(options)}"
+        self._last = (f"{type(model).__name__}.{name}", arguments, options)
         before = pickle.dumps(model)
         if not self._call(getattr(model, name), arguments, options):
             # iterators of batches are used up, and a fitted model's generator of random numbers may have moved on
@@ -316,7 +341,7 @@ class Fuzzer:
         model = kind(**{"gamma": 0.5, **parameters, **chosen})
         X, y, labels = table()
         arguments = (X[:-1], y[:-1], X[1:]) if name == "KernelLSTD" else (X, labels if is_classifier(model) else y)
-        self.last = f"{name}(**{chosen!r})"
+        self._last = (f"{name}(**{chosen!r})",)
         fit = model.partial_fit if name == "KernelLSTD" else model.fit
         if self._call(fit, arguments, {}) and not states_are_finite(model.__getstate__()):
             raise WrongError(f"NaN or infinity in the state of {self.last}")
@@ -378,7 +403,7 @@ class FileFuzzer:
 
     def __init__(self, seed: int) -> None:
         self.rng = np.random.default_rng(seed)
-        self.folder = tempfile.TemporaryDirectory()
+        self.folder = tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None)
         self.path = Path(self.folder.name) / "model.npz"
         self.files = []
         for name, parameters in VARIANTS:
@@ -411,17 +436,13 @@ class FileFuzzer:
             self.counts["answered"] += 1
             with contextlib.suppress(Exception), warnings.catch_warnings():  # nonsense in, an exception out
                 warnings.simplefilter("ignore")
-                (model.transform if hasattr(model, "transform") else model.predict)(table()[0])
-
-    def _splice(self, data: bytes) -> bytes:
-        m, text = self.mutate, bytearray(data)
-        for _ in range(m.one_of([1, 1, 2, 5])):
-            place, n = int(self.rng.integers(len(text) + 1)), m.one_of([0, 1, 1, 4, 30])
-            text[place : place + n] = self.rng.bytes(m.one_of([0, n, n, 1, 8]))
-        return bytes(text)
+                X, y, labels = table()
+                (model.transform if hasattr(model, "transform") else model.predict)(X)
+                model.partial_fit(X, labels if is_classifier(model) else y)
+                model.prune(2)
 
     def _bytes(self, whole: bytes) -> bytes:
-        data = self._splice(whole)
+        data = self.mutate.splice(whole)
         return self._sealed(data[:-80]) if self.mutate.chance(0.5) else data
 
     def _cut(self, whole: bytes) -> bytes:
@@ -436,7 +457,7 @@ class FileFuzzer:
         elif self.mutate.chance(0.2):
             del parts[name]
         else:
-            parts[name] = self._splice(parts[name])
+            parts[name] = self.mutate.splice(parts[name])
         return _zipped(parts, deflated=self.mutate.chance(0.1))
 
     def _header(self, whole: bytes) -> bytes:
@@ -479,6 +500,84 @@ class FileFuzzer:
 
         mark = b"kernsift sha256 "
         return data + mark + hashlib.sha256(data + mark).hexdigest().encode()
+
+
+class TableFuzzer:
+    """Tables of the command line, CSV and Parquet, with bytes and cells changed; memory as for files.
+
+    Allowed: a table of which columns make a matrix, or a ValueError with a text.
+    """
+
+    CELLS = [
+        "",
+        "nan",
+        "1e999",
+        "-inf",
+        "1_0",
+        "0x1",
+        "1,2",
+        '"',
+        '"a\nb"',
+        "\x00",
+        "\r",
+        "١",
+        "9" * 5000,
+        "x" * 200_000,
+    ]
+
+    def __init__(self, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.folder = tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None)
+        self.mutate = Mutator(self.rng, Path(self.folder.name))
+        self.files = {"table.csv": ["a,b,y\n" + "".join(f"{x},{x / 3},{x % 2}\n" for x in range(12))]}
+        with contextlib.suppress(ImportError):
+            self.files["table.parquet"] = [_parquet({"a": [1.0, 2.0], "b": [1, 2]}), _parquet({"a": [1.0], "c": ["x"]})]
+        self.counts = {"answered": 0, "refused": 0}
+        self.last = ""
+        _limit_memory(FileFuzzer.SPARE)
+        _forbid_running()
+
+    def step(self) -> None:
+        """One table."""
+        from kernsift import _table
+
+        m = self.mutate
+        name = m.one_of(sorted(self.files))
+        data = m.one_of(self.files[name])
+        if isinstance(data, str):
+            for _ in range(m.one_of([0, 1, 1, 3])):
+                lines = [line.split(",") for line in data.splitlines()]
+                line = m.one_of(lines)
+                line[int(self.rng.integers(len(line)))] = m.one_of(self.CELLS)
+                data = m.one_of(["\n", "\r\n", "\r"]).join(",".join(line) for line in lines)
+            data = data.encode(m.one_of(["utf-8", "utf-8", "utf-8-sig", "utf-16"]))
+        data = m.one_of([data, data, m.splice(data), data[: int(self.rng.integers(len(data) + 1))]])
+        path = Path(self.folder.name) / name
+        path.write_bytes(data)
+        self.last = f"{name} {data[:200]!r}"
+        with in_time():
+            try:
+                table = _table.read(path)
+                table.matrix(table.columns)
+            except ValueError as error:
+                self.counts["refused"] += 1
+                if len(str(error)) < 12:
+                    raise WrongError(f"{error!r} says too little: {self.last}") from error
+                return
+            except Hang:
+                raise WrongError(f"no end after {PATIENCE} s: {self.last}") from None
+        self.counts["answered"] += 1
+
+
+def _parquet(columns: dict[str, list[Any]]) -> bytes:
+    import io
+
+    import pyarrow
+    from pyarrow import parquet
+
+    file = io.BytesIO()
+    parquet.write_table(pyarrow.table(columns), file)
+    return file.getvalue()
 
 
 def _places(value: Any) -> Any:

@@ -14,6 +14,7 @@ from typing import Any
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "tests")]  # the oracles and the fuzzer are the tests' own
 
+import core  # noqa: E402
 import drift  # noqa: E402
 import fuzz  # noqa: E402
 import kill  # noqa: E402
@@ -22,6 +23,7 @@ import page  # noqa: E402
 import sanitizers  # noqa: E402
 
 TABLES: dict[str, Any] = {
+    "core": core.run,
     "drift": drift.run,
     "fuzz": fuzz.run_inputs,
     "files": fuzz.run_files,
@@ -43,7 +45,8 @@ def main() -> None:
         "--only", nargs="+", help="drift, sanitizers: only what has one of these in its name; drift: other rows stay"
     )
     parser.add_argument("--resume", action="store_true", help="drift: leave out what is whole in the page")
-    parser.add_argument("--minutes", type=float, help="fuzz, files: begin nothing more after so many")
+    parser.add_argument("--minutes", type=float, help="core, fuzz, files: begin nothing more after so many")
+    parser.add_argument("--build", type=Path, help="core: compile here, and keep it")
     parser.add_argument("--out", type=Path, default=HERE.parents[1] / "docs" / "reliability.md")
     args = parser.parse_args()
     size = "full" if args.full else "quick" if args.quick else "middle"
@@ -57,10 +60,14 @@ def main() -> None:
         options: dict[str, Any] = {}
         if name == "sanitizers":
             options = {"only": args.only, "out": args.out}
-        if name in ("fuzz", "files") and args.minutes:
+        if name == "core":
+            options["folder"] = args.build
+        if name in ("core", "fuzz", "files") and args.minutes:
             options["minutes"] = args.minutes
             command += f" --minutes {args.minutes:g}"
         lines = TABLES[name](size, say, **options)
+        if lines is None:  # it said why
+            continue
         page.put(args.out, lines, command)
         print("\n".join(lines), flush=True)
         if name == "sanitizers" and sanitizers.found_something(lines):

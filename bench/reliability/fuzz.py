@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import collections
 import multiprocessing
+import os
 import time
 from typing import Any
 
@@ -12,7 +13,8 @@ import numpy as np
 
 STEPS = {"quick": 4000, "middle": 50_000, "full": 1_000_000}
 FILES = {"quick": 2000, "middle": 20_000, "full": 200_000}
-CHUNK = 2000  # steps of one process: a crash loses no more
+TABLES = {"quick": 2000, "middle": 10_000, "full": 50_000}
+CHUNK = 10_000  # steps of one process: a crash loses no more
 
 
 def _chunk(kind: str, seed: int, steps: int, answers: Any) -> None:
@@ -23,12 +25,12 @@ def _chunk(kind: str, seed: int, steps: int, answers: Any) -> None:
     faulthandler.enable()
     fuzzer = getattr(fuzzing, kind)(seed)
     wrong = []
-    for _ in range(steps):
+    for step in range(steps):
         try:
             fuzzer.step()
         except Exception as error:
-            wrong.append(f"{type(error).__name__}: {error}"[:300])
-    answers.send((fuzzer.counts, wrong))
+            wrong.append(f"seed {seed}, step {step}: {type(error).__name__}: {error}"[:400])
+    answers.send(({**fuzzer.counts, "made": steps}, wrong))
 
 
 def _run(kind: str, total: int, say: Any, minutes: float) -> tuple[collections.Counter[str], list[str], float]:
@@ -36,8 +38,11 @@ def _run(kind: str, total: int, say: Any, minutes: float) -> tuple[collections.C
     wrong: list[str] = []
     context, begin = multiprocessing.get_context("spawn"), time.time()
     seeds, running = iter(range(-(-total // CHUNK))), []
+    together = min(2, len(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else 2
     while True:
-        while len(running) < 2 and time.time() - begin < 60 * minutes and (seed := next(seeds, None)) is not None:
+        while (
+            len(running) < together and time.time() - begin < 60 * minutes and (seed := next(seeds, None)) is not None
+        ):
             here, there = context.Pipe(False)
             process = context.Process(target=_chunk, args=(kind, seed, min(CHUNK, total), there))
             process.start()
@@ -50,49 +55,65 @@ def _run(kind: str, total: int, say: Any, minutes: float) -> tuple[collections.C
             found, bad = here.recv()
             counts.update(found)
             wrong += bad
+            for text in bad:
+                say(f"WRONG {text}")
         except EOFError:
             process.join()
             counts["crashed"] += 1
             wrong.append(f"seed {seed}: the process ended with {process.exitcode}")
+            say(f"WRONG {wrong[-1]}")
         process.join()
-        if seed % 20 == 19:
-            say(f"{kind}: {sum(counts.values()):,} in {time.time() - begin:.0f} s, {len(wrong)} wrong")
-    for text in dict.fromkeys(wrong):
-        say(f"WRONG {text}")
+        if seed % 5 == 4:
+            say(f"{kind}: {counts['made']:,} in {time.time() - begin:.0f} s, {len(wrong)} wrong")
     return counts, wrong, time.time() - begin
 
 
 def run_inputs(size: str, say: Any, minutes: float = np.inf) -> list[str]:
     """Inputs through every public method of every estimator."""
     about = [
-        "Shapes, strides, types, values (NaN, infinities, denormals, 1e±300), layouts, read-only memory maps,",
-        "containers and parameters, through every public method of every estimator. Right is an answer, or a",
-        "ValueError, TypeError or MemoryError with a text, after which the model is the same to the byte. Else is",
-        "another exception, a hang, a refusal that changed the model, NaN or infinity in a state.",
+        "Shapes, strides, types, values (NaN, infinities, denormals, 1e±300 and what lies between), layouts, read-only memory",
+        "maps, containers and parameters, through every public method of every estimator. Right is an answer, or a",
+        "ValueError, TypeError or MemoryError with a text, after which the model is the same to the byte. Else is another",
+        "exception, a hang, a refusal that changed the model, NaN or infinity in a state. (Refused are targets and values of",
+        "the kernel above 1e100, and weights and ridges outside 1e-100 .. 1e100: products of three of them must be numbers.)",
     ]
-    found = _run("Fuzzer", STEPS[size], say, minutes)
-    return _section("Mutated inputs", about, "calls | answered", *found)
+    return _section("Mutated inputs", about, "calls", {"all methods": _run("Fuzzer", STEPS[size], say, minutes)})
 
 
 def run_files(size: str, say: Any, minutes: float = np.inf) -> list[str]:
-    """Files through `load`."""
+    """Files through `load`, tables through the command line's reader."""
     about = [
-        "Saved models with bytes, members, headers and arrays changed, half of them under a checksum made right again,",
-        "loaded where the process may take 1 GiB of address space more and start no program, open no socket, look up no",
-        "pickled name. Right is a model, or a ValueError with a text.",
+        "Saved models with bytes, members, headers and arrays changed, half of them under a checksum made right again, and",
+        "tables of the command line (CSV; Parquet, by pyarrow) with bytes and cells changed, read where the process may take",
+        "1 GiB of address space more and start no program, open no socket, look up no pickled name. Right is a model or a",
+        "table, or a ValueError with a text; a model that loads is asked to predict, learn and prune. Kernsift reads nothing",
+        "else: ONNX, LIBSVM's format and C it only writes, and pickles are Python's (SECURITY.md).",
     ]
-    found = _run("FileFuzzer", FILES[size], say, minutes)
-    return _section("Mutated files", about, "files | loaded", *found)
+    found = {"saved models": _run("FileFuzzer", FILES[size], say, minutes)}
+    found["tables"] = _run("TableFuzzer", TABLES[size], say, minutes)
+    return _section("Mutated files", about, "files", found)
 
 
-def _section(
-    title: str, about: list[str], counted: str, counts: collections.Counter[str], wrong: list[str], seconds: float
-) -> list[str]:
-    headings = f"| {counted} | refused | crashed processes | else | minutes |"
-    return [f"## {title}", "", *about, "", headings, "|---|---|---|---|---|---|", _row(counts, wrong, seconds)]
+Found = tuple[collections.Counter[str], list[str], float]
 
 
-def _row(counts: collections.Counter[str], wrong: list[str], seconds: float) -> str:
-    answered, refused, crashed = counts["answered"], counts["refused"], counts["crashed"]
-    cells = [answered + refused + len(wrong), answered, refused, crashed, len(wrong) - crashed]
-    return "| " + " | ".join(f"{n:,}" for n in cells) + f" | {seconds / 60:.0f} |"
+def _section(title: str, about: list[str], counted: str, found: dict[str, Found]) -> list[str]:
+    headings = f"| {counted} | how many | seeds | answered | refused | crashed processes | else | minutes |"
+    about = [*about, f"A process makes {CHUNK} and has a seed."]
+    return [
+        f"## {title}",
+        "",
+        *about,
+        "",
+        headings,
+        "|---|---|---|---|---|---|---|---|",
+        *map(_row, found, found.values()),
+    ]
+
+
+def _row(name: str, found: Found) -> str:
+    counts, wrong, seconds = found
+    crashed, made = counts["crashed"], counts["made"]
+    cells = [f"{n:,}" for n in (counts["answered"], counts["refused"], crashed, len(wrong) - crashed)]
+    seeds = -(-made // CHUNK) + crashed
+    return f"| {name} | {made:,} | 0 to {seeds - 1} | " + " | ".join(cells) + f" | {seconds / 60:.0f} |"

@@ -150,14 +150,13 @@ void update(Guarded<State>& self, const Array& x, const py::object& y, double we
   const Eigen::Map<const Vector> target = one ? Eigen::Map<const Vector>(&number, 1) : vector(values, self.n_outputs, "y");
   if (!row.allFinite() || !target.allFinite() || !(weight >= 0) || !std::isfinite(weight))
     throw std::invalid_argument("x, y and sample_weight must be finite, and the weight not negative");
-  constexpr double kSmallestWeight = 1e-150, kLargestSquare = 1e302;  // as Python's checks of blocks
-  if (weight > 0 && !(weight >= kSmallestWeight && weight <= 1 / kSmallestWeight &&
-                      std::max(weight, 1.0) * target.cwiseAbs2().maxCoeff() <= kLargestSquare))
+  constexpr double kSmallest = 1e-100, kLargest = 1e100;  // as Python's checks of blocks
+  if (weight > 0 && !(weight >= kSmallest && weight <= kLargest && target.cwiseAbs().maxCoeff() <= kLargest))
     throw std::invalid_argument("y or sample_weight is too large, or the weight too small, to be squared and added");
   const std::lock_guard<ModelMutex> lock(self.mutex);  // too short to let go of the GIL
   self.model.prepare_row(row);
-  if (!std::isfinite(self.model.prepared_self()))
-    throw std::invalid_argument("x is too large for this kernel: k(x, x) overflows");
+  if (!(self.model.prepared_self() <= kLargest))
+    throw std::invalid_argument("x is too large for this kernel: k(x, x) is beyond 1e+100 and its square overflows");
   self.whole.change([&] { self.model.learn_prepared(target, weight); });
 }
 

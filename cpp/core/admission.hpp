@@ -56,6 +56,12 @@ class TargetMoments {
 
 // Nearer than this to the span of the dictionary, relative to k(x, x), the rounding of delta decides (MATH 8.3).
 constexpr double kNoveltyFloor = 1e-10;
+// Nearer than this to the origin, whatever the span, P^-1 and the coefficients would leave the range of a double.
+constexpr double kLeastDelta = 1e-100;
+// Whether a row is too near to the span for the arithmetic.
+constexpr bool too_near(double delta, double k_self) {
+  return !(delta > kNoveltyFloor * k_self && delta > kLeastDelta);
+}
 
 struct Admission {
   Rule rule;

@@ -2,6 +2,7 @@
 // Counts and row numbers are whole doubles (exact up to 2^53).
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -31,6 +32,14 @@ class Arrays {
     return found->second;
   }
   double number(const std::string& name) const { return get(name, 1, 1)(0, 0); }
+  // Whole numbers, which a cast could not make of anything else.
+  std::int64_t count(const std::string& name) const { return whole(number(name), name); }
+  static std::int64_t whole(double value, const std::string& name) {
+    constexpr double kMost = 9007199254740992.0;  // 2^53
+    if (!(value >= -kMost && value <= kMost))
+      throw std::invalid_argument("state array '" + name + "' holds " + std::to_string(value) + ", which is no count");
+    return static_cast<std::int64_t>(value);
+  }
   const std::map<std::string, Matrix>& items() const { return items_; }
 
  private:

@@ -6,6 +6,20 @@
 
 namespace kernsift {
 
+namespace {
+// A diagonal entry to divide by. Where rounding has left nothing of it (weights or kernel values lie further apart than a
+// double reaches), what comes of the division means little, but must be numbers.
+void lift(SymmetricInverse& inverse, Index i, VectorRef column) {
+  inverse.column(i, column);
+  if (column[i] > 0) return;
+  const double entry = std::max(column.cwiseAbs().maxCoeff(), 1e-100) - column[i];
+  column.setZero();
+  column[i] = 1.0;
+  inverse.add_outer(column, entry);
+  inverse.column(i, column);
+}
+}  // namespace
+
 InverseState::InverseState(double alpha, Index n_outputs, bool bias)
     : alpha_(alpha), bias_(bias), beta_(0, n_outputs), xi_(Vector::Zero(n_outputs)), rho_(n_outputs) {
   reserve(8);
@@ -98,8 +112,9 @@ bool InverseState::scores_after_growth(const Look& row, VectorRef scores) {
 
 void InverseState::remove(Index i) {
   const Index b = offset(), p = dimension(), row = b + i;
+  lift(K_inv_, i, u_.head(size()));
   auto u = u_.head(p);
-  P_inv_.column(row, u);
+  lift(P_inv_, row, u);
   for (Index o = 0; o < n_outputs(); ++o) {
     const double b_star = beta_(row, o);
     xi_[o] += b_star * (b_star / u[row]);              // [JP 19]

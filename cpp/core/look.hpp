@@ -1,6 +1,8 @@
 // What one row looks like from the current model, and the pruning scores both engines share.
 #pragma once
 
+#include <cmath>
+
 #include "core/types.hpp"
 
 namespace kernsift {
@@ -13,6 +15,9 @@ struct Look {
   double leverage;    // v w'C w = v Delta - 1
   double weight;      // v
   double usefulness;  // decrease of the cost if the row becomes a kernel, against a normal step
+
+  // False where the inverse has turned indefinite: learning the row would only harm it.
+  bool sound() const { return Delta > 0 && den > 0 && std::isfinite(usefulness); }
 };
 
 // eps_i = sum over outputs of beta_i^2 / d_i, the exact increase of the cost when kernel i goes [JP 19], for the

@@ -108,7 +108,7 @@ auto KernelLSTD::consider(Index which, Index row) -> Event {
   const double k_self = dictionary_.kernel().self(prepared_, 2 * row + which);
   const double delta = std::max(0.0, k_self - follower(Follower(kHere + which)).squaredNorm());
   if (!(delta > settings_.admission.novelty_tol * k_self)) return {Outcome::rejected_novelty, -1};
-  if (!(delta > kNoveltyFloor * k_self)) return {Outcome::refused, -1};
+  if (too_near(delta, k_self)) return {Outcome::refused, -1};
   const Newcomer x = look_along(which, row, delta);
   const double mean = rewards_.mean()[0];
   const Outcome outcome =
@@ -337,13 +337,13 @@ void KernelLSTD::load(const Arrays& arrays) {
   followers_.col(kTrace).head(m) = arrays.get("trace", m, 1);
   tracking_ = arrays.number("tracking") != 0;
   if (tracking_) diagonal_.head(m) = arrays.get("diagonal", m, 1);
-  removals_ = static_cast<Index>(arrays.number("removals"));
+  removals_ = arrays.count("removals");
   dictionary_.kernel().prepare(basis, prepared_);
   for (Index i = 0; i < m; ++i)
-    dictionary_.append(basis.row(i).data(), prepared_, i, static_cast<std::int64_t>(ids(i, 0)));
-  for (Index i = 0; i < kOutcomes; ++i) counters_[static_cast<std::size_t>(i)] = static_cast<std::int64_t>(counts(i, 0));
-  transitions_ = static_cast<std::int64_t>(arrays.number("transitions"));
-  skipped_ = static_cast<std::int64_t>(arrays.number("skipped"));
+    dictionary_.append(basis.row(i).data(), prepared_, i, Arrays::whole(ids(i, 0), "ids"));
+  for (Index i = 0; i < kOutcomes; ++i) counters_[static_cast<std::size_t>(i)] = Arrays::whole(counts(i, 0), "counters");
+  transitions_ = arrays.count("transitions");
+  skipped_ = arrays.count("skipped");
   fresh_ = arrays.number("fresh") != 0;
   rewards_.assign(arrays.number("reward_weight"), arrays.get("reward_mean", 1, 1), arrays.number("reward_squares"));
 }

@@ -107,11 +107,17 @@ void OnlineLSSVM<State>::learn_run(Index row, Index begin, Index count, Index fi
   auto apriori = log.apriori.middleRows(i, count);
   if (accumulate) return state_.accumulate_run(W, targets, weight, apriori);
   state_.leave_information();
-  if (count >= kShortRun) return state_.learn_run(W, targets, weight, apriori);
+  if (count >= kShortRun && state_.learn_run(W, targets, weight, apriori)) return;
   for (Index r = 0; r < count; ++r) {
     const Look look = state_.look_at(W.col(r), k_self_[begin + r], targets.row(r).data(), weight[r]);
     for (Index o = 0; o < n_outputs(); ++o) apriori(r, o) = targets(r, o) - state_.residual()[o];
-    state_.normal(look);
+    if (look.sound()) {
+      state_.normal(look);
+    } else {
+      --counters_[log.outcome[i + r]];
+      log.outcome[i + r] = static_cast<std::uint8_t>(Outcome::refused);
+      ++counters_[log.outcome[i + r]];
+    }
   }
 }
 

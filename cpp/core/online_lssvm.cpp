@@ -86,8 +86,7 @@ template <class State>
 auto OnlineLSSVM<State>::decide(const Look& look, double k_self, const double* x, Index row, const double* y, double v)
     -> Event {
   if (!(v > 0)) return {Outcome::ignored, -1};
-  if (!(look.Delta > 0) || !(look.den > 0) || !std::isfinite(look.usefulness))
-    return {Outcome::refused, -1};  // the explicit inverse has turned indefinite: the row would only harm it
+  if (!look.sound()) return {Outcome::refused, -1};
   const bool frozen_now = frozen(), keep = keeps_recent();
   stop_tracking(frozen_now);
   const double usefulness = look.usefulness / frame_;
@@ -261,6 +260,8 @@ void OnlineLSSVM<State>::change_ridge(double alpha) {
 template <class State>
 void OnlineLSSVM<State>::prune(Index kernels) {
   coef_known_ = false;
+  if constexpr (State::kLearnsRuns)
+    if (settings_.window && recent_.size() > 0) renew_from_window();  // O(m^3), as what follows: nothing forgotten lingers
   state_.settle();  // the same bits whether or not the model was read before
   state_.track_scores();
   if (!keeps_recent()) recent_.clear();  // they have not followed the basis
@@ -382,19 +383,19 @@ void OnlineLSSVM<State>::load(const Arrays& arrays) {
   const RowMatrix basis = arrays.get("basis", m, dictionary_.kernel().n_features());
   const Matrix& ids = arrays.get("ids", m, 1);
   const Matrix& counts = arrays.get("counters", kOutcomes, 1);
-  t_ = static_cast<std::int64_t>(arrays.number("rows_learned"));
-  rows_seen_ = static_cast<std::int64_t>(arrays.number("rows_seen"));
+  t_ = arrays.count("rows_learned");
+  rows_seen_ = arrays.count("rows_seen");
   state_.load(arrays, m, t_ > 0);
   dictionary_.kernel().prepare(basis, prepared_);
   for (Index i = 0; i < m; ++i)
-    dictionary_.append(basis.row(i).data(), prepared_, i, static_cast<std::int64_t>(ids(i, 0)));
-  for (Index i = 0; i < kOutcomes; ++i) counters_[static_cast<std::size_t>(i)] = static_cast<std::int64_t>(counts(i, 0));
+    dictionary_.append(basis.row(i).data(), prepared_, i, Arrays::whole(ids(i, 0), "ids"));
+  for (Index i = 0; i < kOutcomes; ++i) counters_[static_cast<std::size_t>(i)] = Arrays::whole(counts(i, 0), "counters");
   sum_log_weights_ = arrays.number("sum_log_weights");
   effective_t_ = arrays.number("effective_rows");
   frame_ = arrays.number("frame");
-  since_fade_ = static_cast<std::int64_t>(arrays.number("since_fade"));
-  quiet_rows_ = static_cast<std::int64_t>(arrays.number("quiet_rows"));
-  forgotten_ = static_cast<Index>(arrays.number("forgotten"));
+  since_fade_ = arrays.count("since_fade");
+  quiet_rows_ = arrays.count("quiet_rows");
+  forgotten_ = arrays.count("forgotten");
   recent_.load(arrays);
   if (recent_.size() > 0 && recent_.coordinates().rows() != state_.dimension())
     throw std::invalid_argument("state array 'recent_coordinates' does not match the basis");

@@ -51,7 +51,7 @@ template <class State>
 void OnlineLSSVM<State>::predict_by_coefficients(const ConstVectorRef& k, VectorRef out) {
   const Index m = dictionary_.size();
   if (!coef_known_) {
-    if (coef_.rows() < m) coef_.resize(grown_capacity(coef_.rows(), m), n_outputs());
+    if (coef_.rows() < m || coef_.cols() != n_outputs()) coef_.resize(grown_capacity(coef_.rows(), m), n_outputs());
     state_.beta(coef_.topRows(m));
     coef_known_ = true;
   }

@@ -24,8 +24,9 @@ void OnlineLSSVM<State>::forget_oldest() {
     moments_.add(oldest_y_.data(), -v);
     sum_log_weights_ -= std::log(v);
     effective_t_ -= 1.0;
-    constexpr double kLeastLeft = 1e-6;  // of the row's own weight in the direction it holds
-    if (1.0 + look.leverage > kLeastLeft)
+    constexpr double kLeastLeft = 1e-6;  // of the row's own weight in the direction it holds, and of all weight
+    // minus a weight has no positive leverage: what shows one is rounding, beside a weight that leaves no digit of C
+    if (1.0 + look.leverage > kLeastLeft && look.leverage < kLeastLeft && moments_.weight() > kLeastLeft * v)
       state_.forget(look);
     else
       renew_from_window();

@@ -8,9 +8,23 @@
 
 namespace kernsift {
 
+namespace {
+// The factor of a matrix that has no eigenvalues but positive ones. Where rounding has left nothing of the smallest (weights
+// lie further apart than a double reaches), as much is added to all as makes them positive again.
+Eigen::LLT<Matrix> definite_factor(Matrix M) {
+  Eigen::LLT<Matrix> factor(M);
+  const double unit = M.size() > 0 ? std::max(M.diagonal().cwiseAbs().maxCoeff(), 1e-100) : 0.0;
+  for (double more = 1e-15; factor.info() != Eigen::Success && more < 1e3; more *= 10) {
+    M.diagonal().array() += more * unit;
+    factor.compute(M);
+  }
+  return factor;
+}
+}  // namespace
+
 // The innovations of n rows at once. With G = CW and V^-1 + W'G = RR' (Cholesky, so the order of the rows is kept):
 // R_jj^2 is the Delta and R_jj e_j the a-priori residual of row j after the rows before it, where e = R^-1 (Y - W'theta).
-void OrthonormalState::learn_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, RowsOut apriori) {
+bool OrthonormalState::learn_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, RowsOut apriori) {
   const Index p = dimension(), m = size(), n = W.cols();
   if (gain_.rows() < p || gain_.cols() < n) gain_.resize(w_.size(), std::max(n, gain_.cols()));
   if (innovation_.rows() < n) {
@@ -28,6 +42,7 @@ void OrthonormalState::learn_run(const ConstMatrixRef& W, const Rows& Y, const C
   e.noalias() -= W.transpose() * theta_.topRows(p);
 
   Eigen::LLT<Eigen::Ref<Matrix, 0, Eigen::OuterStride<>>> factor(R);
+  if (factor.info() != Eigen::Success) return false;
   const auto lower = R.triangularView<Eigen::Lower>();
   lower.solveInPlace(e);
   lower.transpose().solveInPlace<Eigen::OnTheRight>(G);  // G <- G R^-T, so that GG' is what C loses
@@ -50,6 +65,7 @@ void OrthonormalState::learn_run(const ConstMatrixRef& W, const Rows& Y, const C
     diagonal_.head(m) -= G.bottomRows(m).rowwise().squaredNorm();
     beta_.topRows(m).noalias() += G.bottomRows(m) * e;
   }
+  return true;
 }
 
 bool OrthonormalState::can_accumulate(double scale) const {
@@ -63,7 +79,7 @@ void OrthonormalState::begin_accumulating() {
   const Index p = dimension();
   if (!informed_) {
     C_.settle();
-    const Eigen::LLT<Matrix> factor(C_.dense());
+    const auto factor = definite_factor(C_.dense());
     information_.assign(factor.solve(Matrix::Identity(p, p)));
     informed_ = true;
   }
@@ -126,7 +142,7 @@ void OrthonormalState::leave_information() {
   if (!accumulating_) return;
   accumulating_ = false;
   const Index p = dimension();
-  const Eigen::LLT<Matrix> factor(information_.dense());
+  const auto factor = definite_factor(information_.dense());
   const Matrix step = factor.solve(added_.gradient);
   theta_.topRows(p) += step;
   xi_ += (added_.cost - step.cwiseProduct(added_.gradient).colwise().sum().transpose()).cwiseMax(0.0);
@@ -201,7 +217,7 @@ void OrthonormalState::reweigh(double factor, double ridge) {
   const Index p = dimension();
   if (p == 0) return;
   if (!informed_) {
-    const Eigen::LLT<Matrix> inverse(C_.dense());
+    const auto inverse = definite_factor(C_.dense());
     information_.assign(inverse.solve(Matrix::Identity(p, p)));
     informed_ = true;
   }
@@ -209,7 +225,7 @@ void OrthonormalState::reweigh(double factor, double ridge) {
   Matrix information = factor * old;
   information.diagonal().tail(size()).array() += ridge;
   information_.assign(information);
-  const Eigen::LLT<Matrix> cholesky(information);
+  const auto cholesky = definite_factor(information);
   const Matrix moment = old * theta_.topRows(p);
   const Matrix theta = cholesky.solve(factor * moment);
   xi_ = factor * (xi_ + (theta_.topRows(p) - theta).cwiseProduct(moment).colwise().sum().transpose());

@@ -337,7 +337,7 @@ void OrthonormalState::load(const Arrays& arrays, Index kernels, bool seated) {
     diagonal_.head(kernels) = arrays.get("diagonal", kernels, 1);
     beta_.topRows(kernels) = arrays.get("beta", kernels, n_outputs());
   }
-  removals_ = static_cast<Index>(arrays.number("removals"));
+  removals_ = arrays.count("removals");
   log_det_ = arrays.number("log_det");
 }
 

@@ -54,8 +54,9 @@ class OrthonormalState {
 
   // --- many rows that stay outside the dictionary: the normal step of each, in order, as matrix products ---
   // W: coordinates of the rows (dimension() x n); Y: n x outputs; v: n, positive. `apriori` gets the prediction of
-  // each row before it was learned. In the covariance form C follows every run: 4m^2 flops a row.
-  void learn_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, RowsOut apriori);
+  // each row before it was learned. In the covariance form C follows every run: 4m^2 flops a row. False, and nothing is
+  // changed, where C has turned indefinite.
+  bool learn_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, RowsOut apriori);
   // In the information form C^-1 = Z'VZ + alpha I is kept instead: m^2 flops a row, C only when `settle` is called.
   // `apriori` gets the predictions of the model as it was settled last.
   void accumulate_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, RowsOut apriori);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <numeric>
 
 namespace kernsift {
@@ -17,19 +18,20 @@ Index pruning_step(const PruningOptions& options, Index n) {
 }
 
 std::vector<Index> least_useful(const ConstVectorRef& scores, const std::vector<Index>& ages, Index count) {
-  const double tied = scores.minCoeff() * (1.0 + kTie);
-  const auto key = [&](Index i) { return scores[i] <= tied ? 0.0 : scores[i]; };
-  if (count == 1) {
-    Index best = -1;
-    for (Index i = 0; i < scores.size(); ++i)
-      if (scores[i] <= tied && (best < 0 || ages[i] < ages[best])) best = i;
-    return {std::max<Index>(best, 0)};
-  }
-  std::vector<Index> found(scores.size());
-  std::iota(found.begin(), found.end(), Index{0});
+  double lowest = std::numeric_limits<double>::infinity();
+  for (Index i = 0; i < scores.size(); ++i)
+    if (scores[i] < lowest) lowest = scores[i];
+  const double tied = lowest * (1.0 + kTie);
+  // what is no number would leave no order to sort by: it goes first, as in `weakest`
+  const auto key = [&](Index i) {
+    return scores[i] > tied ? scores[i] : scores[i] <= tied ? 0.0 : -std::numeric_limits<double>::infinity();
+  };
   const auto before = [&](Index i, Index j) {
     return key(i) != key(j) ? key(i) < key(j) : ages[i] < ages[j];
   };
+  std::vector<Index> found(scores.size());
+  std::iota(found.begin(), found.end(), Index{0});
+  if (count == 1) return {*std::min_element(found.begin(), found.end(), before)};
   std::nth_element(found.begin(), found.begin() + (count - 1), found.end(), before);
   found.resize(count);
   std::sort(found.begin(), found.end(), std::greater<Index>());

@@ -5,7 +5,7 @@
 namespace kernsift {
 
 void RecentRows::reserve(Index dimension) {
-  if (coordinates_.rows() >= dimension) return;
+  if (coordinates_.rows() >= dimension && coordinates_.cols() == capacity_) return;
   coordinates_.conservativeResize(grown_capacity(coordinates_.rows(), dimension), capacity_);
 }
 

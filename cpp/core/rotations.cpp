@@ -35,6 +35,7 @@ void rotate_columns(double* z, Index stride, Index columns, const Rotation* chai
 }
 
 void Rotations::rotate_rows(MatrixRef M, Index offset) const {
+  if (M.cols() == 0) return;  // a matrix of no columns has no first element
   rotate_columns(M.data() + first + offset, M.outerStride(), M.cols(), chain.data(), static_cast<Index>(chain.size()));
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <stdexcept>
 
 #include "core/gram.hpp"
 #include "core/pivoted_cholesky.hpp"
@@ -95,6 +96,10 @@ SparseBasis::SparseBasis(const Kernel& kernel, const Rows& X, std::vector<Index>
     const Eigen::LLT<MatrixRef, Eigen::Lower> factorisation(A);
     if (factorisation.info() != Eigen::Success) rank = 0;
   }
+  if (rank == 0)
+    throw std::invalid_argument(
+        pivot ? "every k(x, x) is 0: there is no kernel to begin with; rescale X or take another kernel"
+              : "these kernels are dependent to working precision: raise alpha, or ask for fewer kernels");
   L_ = Matrix::Zero(rank, rank);
   L_.triangularView<Eigen::Lower>() = A.topLeftCorner(rank, rank);
 

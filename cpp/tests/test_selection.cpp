@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <set>
 #include <thread>
@@ -319,6 +320,21 @@ TEST(the_least_useful_are_the_smallest_and_ties_fall_to_the_oldest) {
   CHECK((least_useful(scores, ages, 1) == std::vector<Index>{1}));  // tied with 3, and older
   CHECK((least_useful(scores, ages, 3) == std::vector<Index>{5, 3, 1}));
   CHECK((least_useful(scores, ages, 6).size() == 6));
+}
+
+TEST(scores_that_are_no_numbers_are_the_least_useful_and_sorting_them_ends) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  std::vector<Index> ages(40);
+  std::iota(ages.begin(), ages.end(), Index{0});
+  Vector scores = Vector::LinSpaced(40, 1.0, 40.0);
+  for (Index i = 0; i < 40; i += 3) scores[i] = nan;
+  for (const Index count : {1, 5, 14, 30}) {
+    const std::vector<Index> found = least_useful(scores, ages, count);
+    CHECK(static_cast<Index>(found.size()) == count);
+    CHECK(std::set<Index>(found.begin(), found.end()).size() == found.size());
+  }
+  for (const Index i : least_useful(scores, ages, 14)) CHECK(i % 3 == 0);
+  CHECK((least_useful(Vector::Constant(3, nan), {2, 0, 1}, 1) == std::vector<Index>{1}));
 }
 
 TEST(long_computations_can_be_stopped) {

@@ -36,6 +36,12 @@ class DamagedError(ValueError):
     """The bytes are not those that were written."""
 
 
+# NotImplementedError: a flag of the zip format that Python does not know, in a member's own header.
+_UNREADABLE = (
+    DamagedError, zipfile.BadZipFile, NotImplementedError, RecursionError, UnicodeDecodeError, EOFError, OSError,
+)  # fmt: skip
+
+
 # --- writing ---
 
 
@@ -85,7 +91,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArra
             with archive:
                 header = _header(archive, name)
                 return header, dict(_arrays(archive))
-        except (DamagedError, zipfile.BadZipFile, RecursionError, UnicodeDecodeError, EOFError, OSError) as error:
+        except _UNREADABLE as error:
             raise ValueError(
                 f"{name!r} is not a file as kernsift writes them ({error}); load another copy or save the model again"
             ) from error

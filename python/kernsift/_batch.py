@@ -26,6 +26,7 @@ from ._validation import (
     check_weights,
     checked_block,
     fit_context,
+    ridge_grid,
     unchanged_on_error,
     validate_data,
 )
@@ -82,7 +83,7 @@ class BatchLSSVM(Estimator):
         self.weights_[used] = v * factor
         # rows that count for the noise: the flat prior of the bias takes one of them [MATH 1.8]
         self._effective_rows = max(float(factor.sum()) - self._has_intercept, 1.0)
-        self._sample_weight = weight
+        self._sample_weight = weight.copy()  # the caller's may change
         self._cache: dict[str, Any] = {}  # filled when first asked for, not pickled
         self._take(problem, X, targets, used, v * factor)
 
@@ -91,10 +92,7 @@ class BatchLSSVM(Estimator):
             return np.array([float(self.alpha)])
         if self.alphas is None:
             return ALPHAS
-        grid = np.unique(np.asarray(self.alphas, dtype=np.float64).ravel())
-        if not grid.size or not np.isfinite(grid).all() or (grid <= 0).any():
-            raise ValueError(f"alphas must be finite and positive and at least one, got {self.alphas!r}")
-        return grid
+        return ridge_grid(self.alphas)
 
     def _widths(self, X: NDArray[np.float64], targets: NDArray[np.float64], weight: NDArray[np.float64]) -> list[Any]:
         self.__dict__.pop("learned_gamma_", None)
@@ -288,7 +286,7 @@ class BatchRegressor(RegressorMixin, BatchLSSVM):
             rows, outputs = checked_block(self, X, y, reset=True, multi_output=True, y_numeric=True)
             weight = _some_weight(sample_weight, rows)
             self._flat = outputs.ndim == 1
-            self._fit_rows(rows, as_targets(outputs, weight), weight)
+            self._fit_rows(rows, as_targets(outputs), weight)
         return self
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Any:

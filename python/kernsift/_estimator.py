@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+from ._validation import check_ridge
+
 
 @cache
 def documentation_url() -> str:
@@ -63,6 +65,10 @@ class Estimator(BaseEstimator):
             labels = name == "predict" and issubclass(cls, ClassifierMixin)
             if method is not None and not labels and not hasattr(method, "_keeps_precision"):
                 setattr(cls, name, _precision_of_input(method))
+
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        check_ridge(getattr(self, "alpha", None))
 
     _doc_link_module = "kernsift"
 

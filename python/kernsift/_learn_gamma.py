@@ -140,7 +140,7 @@ def learn_gamma(
             raise ValueError(f"y holds one class only ({classes[0]!r}): give rows of another")
         targets = class_targets(classes, checked, weight)
     else:
-        targets = as_targets(checked, weight)
+        targets = as_targets(checked)
     return learn(
         rows,
         targets,

@@ -156,7 +156,7 @@ class OnlineLSSVMRegressor(RegressorMixin, StreamRegression):
     ) -> Self:
         rows, values = checked_block(self, X, y, reset=restart, multi_output=True, y_numeric=True)
         weight = check_weights(sample_weight, rows)
-        targets = as_targets(values, weight)
+        targets = as_targets(values)
         if restart:
             if not (weight > 0).any():
                 raise ValueError("sample_weight is zero for every row: give at least one row a positive weight")

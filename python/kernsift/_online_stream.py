@@ -69,7 +69,7 @@ class StreamRegression(OnlineBase):
         self._check_unchanged_params()
         rows, values = checked_block(self, X, y, reset=False, multi_output=True, y_numeric=True)
         weight = check_weights(sample_weight, rows)
-        targets = as_targets(values, weight)
+        targets = as_targets(values)
         self._check_outputs(targets)
         return rows, targets, weight
 
@@ -115,7 +115,7 @@ class StreamRegression(OnlineBase):
             if not self.__sklearn_is_fitted__():
                 rows, values = checked_block(self, X, y, reset=True, multi_output=True, y_numeric=True)
                 weight = check_weights(sample_weight, rows)
-                targets = as_targets(values, weight)
+                targets = as_targets(values)
                 if wants_learning(self.gamma):
                     raise ValueError(
                         "gamma='learn' would look at the rows that prequential is to predict: begin the stream with "

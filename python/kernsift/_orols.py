@@ -133,7 +133,7 @@ class OROLSRegressor(RegressorMixin, OROLSBase):
         with unchanged_on_error(self):
             rows, values = checked_block(self, X, y, reset=True, multi_output=True, y_numeric=True)
             weight = self._check_weights(sample_weight, rows)
-            found = self._select(rows, [as_targets(values, weight)], weight)[0]
+            found = self._select(rows, [as_targets(values)], weight)[0]
             self._flat = values.ndim == 1
             self._has_intercept = bool(self.fit_intercept)
             self._keep_one(rows, found)
@@ -346,7 +346,7 @@ class OROLSClassifier(ClassifierMixin, OROLSBase):
         self.alpha_ = np.array([f["alpha_path"][m] for f, m in zip(found, ends, strict=True)])
         self.gcv_ = np.array([f["gcv_path"][m] for f, m in zip(found, ends, strict=True)])
         self.cost_ = np.array([f["cost"][0] for f in found])
-        self.noise_variance_ = np.array([f["rss"][0] / max(f["trace"], np.finfo(float).tiny) for f in found])
+        self.noise_variance_ = np.array([f["rss"][0] / max(f["trace"], np.finfo(float).eps) for f in found])
         self.gcv_path_ = [f["gcv_path"] for f in found]
         self.alpha_path_ = [f["alpha_path"] for f in found]
         self.error_path_ = [f["rss_path"] / f["rows"] for f in found]

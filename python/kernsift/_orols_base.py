@@ -228,7 +228,7 @@ class OROLSBase(Estimator):
         self.alpha_: Any = float(found["alpha_path"][m])
         self.gcv_: Any = float(found["gcv_path"][m])
         self.cost_ = self._per_output(found["cost"])
-        freedom = max(found["trace"], np.finfo(float).tiny)
+        freedom = max(found["trace"], np.finfo(float).eps)
         self.noise_variance_ = self._per_output(found["rss"] / freedom)
         self.gcv_path_, self.alpha_path_ = found["gcv_path"], found["alpha_path"]
         self.error_path_ = found["rss_path"] / found["rows"]

@@ -202,7 +202,7 @@ class SubsetLSSVMRegressor(RegressorMixin, SubsetBase):
     ) -> tuple[Array, Array, Array]:
         rows, values = checked_block(self, X, y, reset=restart, multi_output=True, y_numeric=True)
         weight = check_weights(sample_weight, rows)
-        targets = as_targets(values, weight)
+        targets = as_targets(values)
         if restart or "_flat" not in self.__dict__:
             self._flat = values.ndim == 1
         elif self.__dict__.get("_state") is not None and targets.shape[1] != self._coef.shape[1]:

@@ -63,7 +63,7 @@ def _parquet(path: Path) -> Table:
         raise TableError(f"{path}: Parquet needs pyarrow: pip install 'kernsift[arrow]'") from None
     try:
         table = parquet.read_table(path)
-    except ArrowException as error:
+    except (ArrowException, OSError) as error:  # a damaged file is either
         raise TableError(f"{path} cannot be read as Parquet: {error}") from error
     return Table({name: table.column(name).to_numpy() for name in table.column_names}, str(path))
 
@@ -81,7 +81,8 @@ def _csv(path: Path) -> Table:
 def csv_rows(file: Iterable[str], source: str) -> tuple[list[str], Iterator[list[str]]]:
     """The names of the first line, and the rows after it, each as long as the header."""
     reader = csv.reader(file)
-    names = [name.strip() for name in next(reader, [])]
+    lines = _lines(reader, source)
+    names = [name.strip() for name in next(lines, [])]
     if not names:
         raise TableError(f"{source} is empty: the first line must name the columns")
     if all(_is_number(name) for name in names):
@@ -90,7 +91,7 @@ def csv_rows(file: Iterable[str], source: str) -> tuple[list[str], Iterator[list
         raise TableError(f"{source} names a column twice: {', '.join(names)}")
 
     def rows() -> Iterator[list[str]]:
-        for row in reader:
+        for row in lines:
             if not row:
                 continue  # a blank line
             if len(row) != len(names):
@@ -98,6 +99,13 @@ def csv_rows(file: Iterable[str], source: str) -> tuple[list[str], Iterator[list
             yield row
 
     return names, rows()
+
+
+def _lines(reader: Any, source: str) -> Iterator[list[str]]:
+    try:
+        yield from reader
+    except csv.Error as error:  # a cell of more than 131072 characters, a lone carriage return
+        raise TableError(f"line {reader.line_num} of {source} is no CSV: {error}") from error
 
 
 def _is_number(text: str) -> bool:

@@ -17,7 +17,7 @@ from ._kernel import resolve_gamma
 from ._online_base import OnlineBase
 from ._subset_base import SubsetBase
 from ._subset_state import GCV_TOLL, Basis, Centred, SubsetState
-from ._validation import as_targets, check_array, check_weights, checked_block
+from ._validation import as_targets, check_array, check_weights, checked_block, ridge_grid
 
 Array = NDArray[np.float64]
 
@@ -134,7 +134,7 @@ def tune(
     if criterion not in CRITERIA:
         raise ValueError(f"criterion={criterion!r} must be one of {list(CRITERIA)}")
     search = _family(estimator, criterion)
-    grid = _alphas(alphas)
+    grid = ALPHAS if alphas is None else ridge_grid(alphas)
     rows = check_array(X, dtype=np.float64, order="C", input_name="X")
     weight = check_weights(sample_weight, rows)
     widths = _widths(estimator, gammas, rows, weight)
@@ -205,15 +205,6 @@ def _family(estimator: Any, criterion: str) -> Callable[..., Iterator[_Width]]:
     )
 
 
-def _alphas(alphas: ArrayLike | None) -> Array:
-    if alphas is None:
-        return ALPHAS
-    grid = np.unique(np.asarray(alphas, dtype=np.float64).ravel())
-    if not grid.size or not np.isfinite(grid).all() or (grid <= 0).any():
-        raise ValueError(f"alphas must be finite and positive and at least one, got {alphas!r}")
-    return grid
-
-
 def _widths(estimator: Any, gammas: Iterable[Any] | None, X: Array, weight: Array) -> list[Any]:
     """Widths as numbers, or as arrays where one was given."""
     if gammas is None:
@@ -278,7 +269,7 @@ def _online(
             targets = model._encode(labels, weight)
         else:
             data, values = checked_block(model, X, y, reset=False, multi_output=True, y_numeric=True)
-            targets = as_targets(values, weight)
+            targets = as_targets(values)
         rows = (data, targets, weight)
         basis = Basis.of(model._fitted().kernel, model.basis_vectors_, model.basis_indices_)
         problem = Centred(SubsetState.of(basis, *rows), bool(model.fit_intercept))

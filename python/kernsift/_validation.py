@@ -26,6 +26,7 @@ __all__ = [
     "at_this_moment",
     "check_array",
     "check_is_fitted",
+    "check_ridge",
     "check_rows",
     "check_unchanged",
     "check_weights",
@@ -33,16 +34,16 @@ __all__ = [
     "fit_context",
     "is_empty_block",
     "replaced_at_once",
+    "ridge_grid",
     "unchanged_on_error",
     "validate_data",
 ]
 
 fit_context = _fit_context
 
-# Squares of targets are summed: beyond this they would overflow a double.
-_LARGEST_TARGET = 1e151
-# Weights are divided by as well.
-_SMALLEST_WEIGHT, _LARGEST_WEIGHT = 1e-150, 1e150
+# Weights v, targets y, ridges and values k of the kernel: v y^2, v k^2, v k / alpha and k / alpha^2, the largest of
+# what is formed of them, have a third of a double's range for each factor. (A y may be as small as it likes.)
+_SMALLEST, _LARGEST = 1e-100, 1e100
 
 
 def _as_value_errors(check: Callable[..., Any]) -> Callable[..., Any]:
@@ -124,6 +125,26 @@ def _first_row_not_finite(X: ArrayLike, y: ArrayLike) -> int | None:
     return min(bad, default=None)
 
 
+def check_ridge(alpha: Any) -> None:
+    """Refuse a ridge whose products overflow.  (Zero, and what is no number, is for the caller to judge.)"""
+    number: Any = alpha if isinstance(alpha, Real) else 0
+    if number != 0 and not _SMALLEST <= number <= _LARGEST:
+        raise ValueError(
+            f"alpha={alpha!r} is beyond the arithmetic: give a ridge from {_SMALLEST:g} to {_LARGEST:g} "
+            "(1e-8 to 10 times the number of rows has any effect where k(x, x) is about 1)"
+        )
+
+
+def ridge_grid(alphas: ArrayLike) -> NDArray[np.float64]:
+    """Return ridges to choose from, ascending and each once, refusing what `alpha` itself may not be."""
+    grid = np.unique(np.asarray(alphas, dtype=np.float64).ravel())
+    if not grid.size or not ((grid >= _SMALLEST) & (grid <= _LARGEST)).all():
+        raise ValueError(
+            f"alphas must be finite and positive and at least one, from {_SMALLEST:g} to {_LARGEST:g}, got {alphas!r}"
+        )
+    return grid
+
+
 def check_weights(sample_weight: ArrayLike | None, X: NDArray[Any]) -> NDArray[np.float64]:
     """Return weights as float64, one a row, finite and not negative.  (All zero is for the caller to judge.)"""
     n = X.shape[0]
@@ -139,27 +160,26 @@ def check_weights(sample_weight: ArrayLike | None, X: NDArray[Any]) -> NDArray[n
     if (weight < 0).any():
         row = int(np.argmax(weight < 0))
         raise ValueError(f"Negative values in data passed to `sample_weight`: {weight[row]} in row {row}")
-    beyond = (weight > _LARGEST_WEIGHT) | ((weight > 0) & (weight < _SMALLEST_WEIGHT))
+    beyond = (weight > _LARGEST) | ((weight > 0) & (weight < _SMALLEST))
     if beyond.any():
         row = int(np.argmax(beyond))
         raise ValueError(
-            f"sample_weight is {weight[row]:.3g} in row {row}: give 0, or a weight from {_SMALLEST_WEIGHT:g} to "
-            f"{_LARGEST_WEIGHT:g}"
+            f"sample_weight is {weight[row]:.3g} in row {row}: give 0, or a weight from {_SMALLEST:g} to {_LARGEST:g}"
         )
     return weight
 
 
-def as_targets(y: NDArray[Any], weight: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-    """Return targets as a C-ordered (n, outputs) array of float64, refusing values whose squares overflow."""
+def as_targets(y: NDArray[Any]) -> NDArray[np.float64]:
+    """Return targets as a C-ordered (n, outputs) array of float64, refusing NaN and values whose squares overflow."""
     targets = np.ascontiguousarray(y.reshape(len(y), -1), dtype=np.float64)
-    largest = np.abs(targets).max(axis=1, initial=0.0)
-    if weight is not None and (weight > 1).any():
-        largest = largest * np.sqrt(np.maximum(weight, 1.0))
-    if (largest > _LARGEST_TARGET).any():
-        row = int(np.argmax(largest > _LARGEST_TARGET))
+    beyond = ~(np.abs(targets).max(axis=1, initial=0.0) <= _LARGEST)
+    if beyond.any():
+        row = int(np.argmax(beyond))
+        if not np.isfinite(targets[row]).all():  # None among objects comes as NaN past scikit-learn's look at y
+            raise ValueError(f"y is {targets[row].tolist()} in row {row}: give finite numbers, or leave the row out")
         raise ValueError(
-            f"y is {np.abs(targets[row]).max():.3g} in row {row}: its square overflows; rescale y to below "
-            f"{_LARGEST_TARGET:g} over the root of the weight"
+            f"y is {np.abs(targets[row]).max():.3g} in row {row}: its square overflows, or may with a weight; "
+            f"rescale y to below {_LARGEST:g}"
         )
     return targets
 
@@ -176,14 +196,14 @@ def check_unchanged(estimator: BaseEstimator, begun_with: dict[str, Any], when: 
 
 
 def check_rows(kernel: Any, X: NDArray[np.float64]) -> None:
-    """Refuse rows whose kernel with themselves overflows."""
+    """Refuse rows whose kernel with themselves has a square that may overflow."""
     if kernel.name not in ("polynomial", "linear"):
         return  # k(x, x) is 1
     with np.errstate(over="ignore"):
-        bad = ~np.isfinite(kernel.diagonal(X))
+        bad = ~(kernel.diagonal(X) <= _LARGEST)
     if bad.any():
         row = int(np.argmax(bad))
         raise ValueError(
-            f"X is too large in row {row} for the {kernel.name} kernel: k(x, x) overflows; rescale X or lower "
-            "gamma, coef0 or degree"
+            f"X is too large in row {row} for the {kernel.name} kernel: k(x, x) is beyond {_LARGEST:g} and its square "
+            "overflows; rescale X or lower gamma, coef0 or degree"
         )
