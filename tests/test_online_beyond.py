@@ -364,3 +364,19 @@ def test_state_beyond_the_papers_resumes_exactly(settings, rng):
     again.partial_fit(X[300:], Y[300:, 0])
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
     np.testing.assert_array_equal(again.basis_indices_, model.basis_indices_)
+
+
+@pytest.mark.parametrize("kernel", ["polynomial", "rbf"])
+@pytest.mark.parametrize("level", [1.0, -3e7])
+def test_a_constant_is_the_intercept_and_its_rounding_becomes_no_kernel(kernel, level, rng):
+    X = rng.standard_normal((120, 4))
+    settings = {"kernel": kernel, "gamma": 0.2, "alpha": 0.01, "max_basis": None, "forgetting": 0.99, "exact_rows": 40}
+    at_once = OnlineLSSVMRegressor(**settings).partial_fit(X, np.full(120, level))
+    by_rows = OnlineLSSVMRegressor(**settings)
+    for row in X:
+        by_rows.partial_fit(row[None], [level])
+    assert at_once.n_basis_ == by_rows.n_basis_ == 0
+    np.testing.assert_allclose(at_once.predict(X), level, rtol=1e-14)
+    # what varies by more than rounding is learned, also beside an offset of 1e6 times as much
+    wave = OnlineLSSVMRegressor(**settings).partial_fit(X, level * (1 + 1e-6 * np.sin(X[:, 0])))
+    assert wave.n_basis_ > 0

@@ -1,6 +1,7 @@
 // When a row becomes a kernel: the papers' rules on (delta, usefulness) and what became of each row.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -31,8 +32,12 @@ class TargetMoments {
  public:
   explicit TargetMoments(Index n_outputs) : mean_(Vector::Zero(n_outputs)) {}
   void add(const double* y, double weight);
-  // Population variance, summed over the outputs: the unit of usefulness_tol.
-  double variance() const { return weight_ > 0 ? squares_ / weight_ : 0.0; }
+  // Population variance, summed over the outputs: the unit of usefulness_tol. Targets that differ by less than 1e-10 of
+  // their size count as differing by that: of a constant only rounding is left, and it must not become kernels.
+  double variance() const {
+    constexpr double kRounding = 1e-20;
+    return weight_ > 0 ? std::max(squares_ / weight_, kRounding * mean_.squaredNorm()) : 0.0;
+  }
 
   double weight() const { return weight_; }
   // The past counts less: all weights times `factor`.

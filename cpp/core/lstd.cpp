@@ -58,6 +58,8 @@ void KernelLSTD::learn(const Rows& S, const ConstVectorRef& r, const Rows& S_nex
       if (log.learned[i]) {
         here = consider(0, j);
         if (!terminal[i]) there = consider(1, j);
+        // a product on the way may leave the range of a double where the diagonal itself does not
+        if (tracking_ && !diagonal_.head(size()).allFinite()) refresh_diagonal();
       } else {
         ++skipped_;
       }
