@@ -17,6 +17,7 @@
 #include "core/sls_path.hpp"
 #include "core/sparse_lssvm.hpp"
 #include "core/subset.hpp"
+#include "core/triangles.hpp"
 #include "core/width_gradient.hpp"
 #include "tests/random.hpp"
 
@@ -111,6 +112,14 @@ void solve() {
   Matrix R = M;
   const Vector s = A.col(0);
   measured([&] { factor_ridge(R, s, 300.0, 0.1, 1); });
+}
+
+void whitening() {
+  const Table t = table(300, 20);
+  const RowMatrix L = factor_of(kernel_of(20), t.X);
+  const Matrix A = check::normal_rows(300, 300, 3);
+  Matrix M = A * A.transpose();
+  measured([&] { congruence(L, 1, M); });
 }
 
 void eigen() {
@@ -291,6 +300,7 @@ const struct {
     {"kernel_expand", expand},
     {"subset_sums", sums<false>},
     {"subset_sums_orthonormal", sums<true>},
+    {"subset_whitening", whitening},
     {"subset_ridge", solve},
     {"subset_spectrum", eigen},
     {"subset_deletion", deletion},
