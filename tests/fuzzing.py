@@ -392,28 +392,39 @@ def describe(value: Any) -> str:
     return f"{value!r:.60}"
 
 
-class FileFuzzer:
-    """Saved models with bytes, members, headers and claims changed, under a checksum that is made right half the time.
-
-    Allowed: a model, or a ValueError (OSError for what is no file).  No code runs, and the process may take a gigabyte
-    of address space more than it has, of which a file of kilobytes needs nothing.
-    """
+class _InFiles:
+    """A fuzzer of files: they lie in memory where there is such a folder, and the process is confined."""
 
     SPARE = 2**30
 
     def __init__(self, seed: int) -> None:
         self.rng = np.random.default_rng(seed)
         self.folder = tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None)
+        self.mutate = Mutator(self.rng, Path(self.folder.name))
+        self.counts = {"answered": 0, "refused": 0}
+        self.last = ""
+
+    def confine(self) -> None:
+        """From now on; what was made before may need more."""
+        _limit_memory(self.SPARE)
+        _forbid_running()
+
+
+class FileFuzzer(_InFiles):
+    """Saved models with bytes, members, headers and claims changed, under a checksum that is made right half the time.
+
+    Allowed: a model, or a ValueError (OSError for what is no file).  No code runs, and the process may take a gigabyte
+    of address space more than it has, of which a file of kilobytes needs nothing.
+    """
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
         self.path = Path(self.folder.name) / "model.npz"
         self.files = []
         for name, parameters in VARIANTS:
             Fuzzer._made(name, parameters).save(self.path)
             self.files.append(self.path.read_bytes())
-        self.mutate = Mutator(self.rng, Path(self.folder.name))
-        self.counts = {"answered": 0, "refused": 0}
-        self.last = ""
-        _limit_memory(self.SPARE)
-        _forbid_running()
+        self.confine()
 
     def step(self) -> None:
         """One file."""
@@ -502,7 +513,7 @@ class FileFuzzer:
         return data + mark + hashlib.sha256(data + mark).hexdigest().encode()
 
 
-class TableFuzzer:
+class TableFuzzer(_InFiles):
     """Tables of the command line, CSV and Parquet, with bytes and cells changed; memory as for files.
 
     Allowed: a table of which columns make a matrix, or a ValueError with a text.
@@ -526,16 +537,11 @@ class TableFuzzer:
     ]
 
     def __init__(self, seed: int) -> None:
-        self.rng = np.random.default_rng(seed)
-        self.folder = tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None)
-        self.mutate = Mutator(self.rng, Path(self.folder.name))
+        super().__init__(seed)
         self.files = {"table.csv": ["a,b,y\n" + "".join(f"{x},{x / 3},{x % 2}\n" for x in range(12))]}
         with contextlib.suppress(ImportError):
             self.files["table.parquet"] = [_parquet({"a": [1.0, 2.0], "b": [1, 2]}), _parquet({"a": [1.0], "c": ["x"]})]
-        self.counts = {"answered": 0, "refused": 0}
-        self.last = ""
-        _limit_memory(FileFuzzer.SPARE)
-        _forbid_running()
+        self.confine()
 
     def step(self) -> None:
         """One table."""

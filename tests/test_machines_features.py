@@ -9,10 +9,7 @@ from __future__ import annotations
 
 import copy
 import pickle
-import tempfile
-from pathlib import Path
 
-import kernsift
 import numpy as np
 import oracles
 import pytest
@@ -20,6 +17,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from oracles_streams import DenseStream
+from test_machines import through_a_file
 
 pytest.importorskip("river", reason="needs river: pip install 'kernsift[river]'")
 pd = pytest.importorskip("pandas", reason="needs pandas")
@@ -31,13 +29,6 @@ LABELS = ["left", "right", 7]
 GAMMA = {"rbf": 0.5, "laplacian": 0.3, "matern32": 0.2, "polynomial": 0.2, "linear": 1.0}
 # alpha and novelty_tol as in test_machines.py, and the same six digits to spare
 TOLERANCE = 1e-8
-
-
-def through_a_file(model):
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.npz"
-        model.save(path)
-        return kernsift.load(path)
 
 
 COPIES = {
