@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import kernsift
@@ -33,6 +34,11 @@ NOT_SANITIZED = {
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--run-slow", action="store_true", help="also run tests marked slow")
+
+
+def pytest_configure() -> None:
+    # A shell's job in the background ignores Ctrl-C, and so would the models and programs the tests press it on.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
