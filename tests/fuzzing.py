@@ -13,6 +13,7 @@ import pickle
 import signal
 import tempfile
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -409,6 +410,20 @@ class _InFiles:
         _limit_memory(self.SPARE)
         _forbid_running()
 
+    def read(self, attempt: Callable[[], Any]) -> Any:
+        """What the attempt makes of the file, or None where it is refused with a text; in_time() is the caller's."""
+        try:
+            answer = attempt()
+        except ValueError as error:
+            self.counts["refused"] += 1
+            if len(str(error)) < 12:
+                raise WrongError(f"{error!r} says too little: {self.last}") from error
+            return None
+        except Hang:
+            raise WrongError(f"no end after {PATIENCE} s: {self.last}") from None
+        self.counts["answered"] += 1
+        return answer
+
 
 class FileFuzzer(_InFiles):
     """Saved models with bytes, members, headers and claims changed, under a checksum that is made right half the time.
@@ -435,16 +450,9 @@ class FileFuzzer(_InFiles):
         self.last = f"{way.__name__} of {len(whole)} bytes"
         self.path.write_bytes(data)
         with in_time():
-            try:
-                model = kernsift.load(self.path)
-            except ValueError as error:
-                self.counts["refused"] += 1
-                if len(str(error)) < 12:
-                    raise WrongError(f"{error!r} says too little: {self.last}") from error
+            model = self.read(lambda: kernsift.load(self.path))
+            if model is None:
                 return
-            except Hang:
-                raise WrongError(f"no end after {PATIENCE} s: {self.last}") from None
-            self.counts["answered"] += 1
             with contextlib.suppress(Exception), warnings.catch_warnings():  # nonsense in, an exception out
                 warnings.simplefilter("ignore")
                 X, y, labels = table()
@@ -547,6 +555,9 @@ class TableFuzzer(_InFiles):
         """One table."""
         from kernsift import _table
 
+        def matrix_of(table: Any) -> Any:
+            return table.matrix(table.columns)
+
         m = self.mutate
         name = m.one_of(sorted(self.files))
         data = m.one_of(self.files[name])
@@ -562,17 +573,7 @@ class TableFuzzer(_InFiles):
         path.write_bytes(data)
         self.last = f"{name} {data[:200]!r}"
         with in_time():
-            try:
-                table = _table.read(path)
-                table.matrix(table.columns)
-            except ValueError as error:
-                self.counts["refused"] += 1
-                if len(str(error)) < 12:
-                    raise WrongError(f"{error!r} says too little: {self.last}") from error
-                return
-            except Hang:
-                raise WrongError(f"no end after {PATIENCE} s: {self.last}") from None
-        self.counts["answered"] += 1
+            self.read(lambda: matrix_of(_table.read(path)))
 
 
 def _parquet(columns: dict[str, list[Any]]) -> bytes:
