@@ -44,6 +44,18 @@ def test_another_ridge_is_what_a_stream_with_it_would_be(fit_intercept: bool, ma
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
+def test_a_ridge_in_which_the_rows_have_drowned_is_not_left(fit_intercept: bool) -> None:
+    X, y, _ = noisy(100)
+    core = OnlineLSSVMRegressor(gamma=0.7, fit_intercept=fit_intercept, max_basis=10).fit(X, y)._core
+    assert core.change_ridge(1e70)  # beside which 100 rows of size 1 are rounding
+    drowned = core.state()
+    assert not core.change_ridge(1e-100)
+    assert core.alpha == 1e70
+    for name, array in core.state().items():
+        np.testing.assert_array_equal(array, drowned[name], err_msg=name)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
 def test_the_ridge_has_the_lowest_gcv_of_the_rows_written_out(fit_intercept: bool) -> None:
     X, y, _ = noisy()
     model = OnlineLSSVMRegressor(gamma=0.7, alpha="gcv", max_basis=60, fit_intercept=fit_intercept)

@@ -226,7 +226,9 @@ void bind_engine(py::module_& m, const char* name) {
            [](Model& self, double alpha) {
              if (!State::kLearnsRuns) throw std::invalid_argument("the explicit engine keeps its ridge");
              if (!(alpha > 0) || !std::isfinite(alpha)) throw std::invalid_argument("alpha must be positive and finite");
-             self.locked([&] { self.whole.change([&] { self.model.change_ridge(alpha); }); });
+             bool changed = false;
+             self.locked([&] { self.whole.change([&] { changed = self.model.change_ridge(alpha); }); });
+             return changed;
            },
            py::arg("alpha"))
       .def("prune",

@@ -248,12 +248,15 @@ void OnlineLSSVM<State>::end_refit() {
 }
 
 template <class State>
-void OnlineLSSVM<State>::change_ridge(double alpha) {
+bool OnlineLSSVM<State>::change_ridge(double alpha) {
   if constexpr (State::kLearnsRuns) {
     coef_known_ = false;
-    state_.change_ridge(alpha);
+    if (!state_.change_ridge(alpha)) return false;
     state_.check();
     settings_.alpha = alpha;
+    return true;
+  } else {
+    return false;
   }
 }
 

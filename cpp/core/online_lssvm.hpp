@@ -79,8 +79,9 @@ class OnlineLSSVM {
   void begin_refit();
   void end_refit();
 
-  // The same rows under another ridge, exactly: O(m^3). OrthonormalState only.
-  void change_ridge(double alpha);
+  // The same rows under another ridge, exactly: O(m^3). False, and the ridge stays, where nothing of the rows is left
+  // beside the old one. OrthonormalState only.
+  bool change_ridge(double alpha);
 
   // Deletes the kernels that lower the cost least, one by one, until `kernels` are left. [JP 19]
   void prune(Index kernels);

@@ -10,11 +10,13 @@ namespace kernsift {
 
 namespace {
 // The factor of a matrix that has no eigenvalues but positive ones. Where rounding has left nothing of the smallest (weights
-// lie further apart than a double reaches), as much is added to all as makes them positive again.
+// lie further apart than a double reaches), as much is added to all as makes them positive again: p times the largest
+// element is enough.
 Eigen::LLT<Matrix> definite_factor(Matrix M) {
   Eigen::LLT<Matrix> factor(M);
-  const double unit = M.size() > 0 ? std::max(M.diagonal().cwiseAbs().maxCoeff(), 1e-100) : 0.0;
-  for (double more = 1e-15; factor.info() != Eigen::Success && more < 1e3; more *= 10) {
+  const double unit = M.size() > 0 ? std::max(M.cwiseAbs().maxCoeff(), 1e-100) : 0.0;
+  const double most = 1e2 * static_cast<double>(M.rows());
+  for (double more = 1e-15; factor.info() != Eigen::Success && more < most; more *= 10) {
     M.diagonal().array() += more * unit;
     factor.compute(M);
   }
@@ -76,14 +78,17 @@ bool OrthonormalState::can_accumulate(double scale) const {
 }
 
 void OrthonormalState::begin_accumulating() {
-  const Index p = dimension();
-  if (!informed_) {
-    C_.settle();
-    const auto factor = definite_factor(C_.dense());
-    information_.assign(factor.solve(Matrix::Identity(p, p)));
-    informed_ = true;
-  }
+  inform();
   begin_sums();
+}
+
+// C^-1 beside C.
+void OrthonormalState::inform() {
+  if (informed_) return;
+  C_.settle();
+  const auto factor = definite_factor(C_.dense());
+  information_.assign(factor.solve(Matrix::Identity(dimension(), dimension())));
+  informed_ = true;
 }
 
 void OrthonormalState::begin_sums() {
@@ -200,37 +205,45 @@ void OrthonormalState::restart() {
   begin_sums();
 }
 
-void OrthonormalState::fade(double factor) { reweigh(factor, (1.0 - factor) * alpha_); }
+void OrthonormalState::fade(double factor) {
+  settle();
+  inform();
+  const Matrix information = reweighed(factor, (1.0 - factor) * alpha_);
+  reweigh(factor, information, definite_factor(information));
+}
 
-void OrthonormalState::change_ridge(double alpha) {
+bool OrthonormalState::change_ridge(double alpha) {
+  settle();
   const bool informed = informed_;
-  reweigh(1.0, alpha - alpha_);
+  inform();
+  const Matrix information = reweighed(1.0, alpha - alpha_);
+  const Eigen::LLT<Matrix> factor(information);
+  const bool definite = factor.info() == Eigen::Success;
+  if (definite) {
+    reweigh(1.0, information, factor);
+    alpha_ = alpha;
+  }
   informed_ = informed;  // a growing stream should not pay for it from now on
-  alpha_ = alpha;
+  return definite;
+}
+
+Matrix OrthonormalState::reweighed(double factor, double ridge) const {
+  Matrix information = factor * information_.dense();
+  information.diagonal().tail(size()).array() += ridge;
+  return information;
 }
 
 // Rows count `factor` times what they did, and the ridge grows by `ridge` on top of that: with M = C^-1 and z = M theta
 // (the rows alone), M <- f M + ridge D, z <- f z and the minimum f y'Vy - theta_new'z_new is
 // f (xi + (theta - theta_new)'M theta).
-void OrthonormalState::reweigh(double factor, double ridge) {
-  settle();
+void OrthonormalState::reweigh(double factor, const Matrix& information, const Eigen::LLT<Matrix>& cholesky) {
   const Index p = dimension();
-  if (p == 0) return;
-  if (!informed_) {
-    const auto inverse = definite_factor(C_.dense());
-    information_.assign(inverse.solve(Matrix::Identity(p, p)));
-    informed_ = true;
-  }
-  const Matrix old = information_.dense();
-  Matrix information = factor * old;
-  information.diagonal().tail(size()).array() += ridge;
-  information_.assign(information);
-  const auto cholesky = definite_factor(information);
-  const Matrix moment = old * theta_.topRows(p);
+  const Matrix moment = information_.dense() * theta_.topRows(p);
   const Matrix theta = cholesky.solve(factor * moment);
   xi_ = factor * (xi_ + (theta_.topRows(p) - theta).cwiseProduct(moment).colwise().sum().transpose());
   xi_ = xi_.cwiseMax(0.0);
   theta_.topRows(p) = theta;
+  information_.assign(information);
   invert(cholesky);
 }
 

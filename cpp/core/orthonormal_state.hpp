@@ -88,8 +88,9 @@ class OrthonormalState {
   // All rows so far count `factor` times what they did, the ridge as much as ever: with D = diag(0, I),
   // C^-1 <- factor C^-1 + (1 - factor) alpha D. O(m^3).
   void fade(double factor);
-  // The same rows under another ridge, exactly. O(m^3).
-  void change_ridge(double alpha);
+  // The same rows under another ridge, exactly. O(m^3). False, and the ridge stays, where the rows are lost in the rounding
+  // of the old ridge, beside which the new one is nothing.
+  bool change_ridge(double alpha);
 
   // --- at the cap ---
   // Keeps beta and the diagonal d of P^-1 current from now on: the pruning scores need them.
@@ -150,10 +151,12 @@ class OrthonormalState {
   void remove_from_scores(Index i, const ConstVectorRef& c, const ConstVectorRef& row);
   Look look_from_workspace(double k_self, const double* y, double v);
   void begin_accumulating();
+  void inform();
   void begin_sums();
   void add_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, RowsOut apriori, Sums& sums,
                SymmetricInverse& information) const;
-  void reweigh(double factor, double ridge);
+  Matrix reweighed(double factor, double ridge) const;
+  void reweigh(double factor, const Matrix& information, const Eigen::LLT<Matrix>& cholesky);
   void invert(const Eigen::LLT<Matrix>& factor);
   void border_in_kernels(const ConstVectorRef& w, double delta);
 

@@ -32,7 +32,10 @@ def until_choices(rows: slice, seen: int) -> Iterator[tuple[slice, bool]]:
 
 
 def choose_ridge(core: Any) -> None:
-    """Give the core the ridge of the smallest GCV, summed over outputs, of the least-squares problem in its state."""
+    """Give the core the ridge of the smallest GCV, summed over outputs, of the least-squares problem in its state.
+
+    A ridge beside which the present one leaves nothing of the rows is not taken; the stream goes on with its own.
+    """
     arrays = core.state()
     with_bias = len(arrays["theta"]) > core.n_basis
     if not core.n_basis:
