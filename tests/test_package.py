@@ -111,14 +111,16 @@ def test_the_stub_names_what_the_core_has():
     stub = ast.parse((files("kernsift") / "_core.pyi").read_text())
     classes = {n.name: n for n in stub.body if isinstance(n, ast.ClassDef)}
     functions = {n.name for n in stub.body if isinstance(n, ast.FunctionDef)}
+    constants = {n.target.id: n.annotation.id for n in stub.body if isinstance(n, ast.AnnAssign)}
     public = {n for n in vars(_core) if not n.startswith("_")}
-    assert public == functions | {n for n in classes if not n.startswith("_")}
+    assert public == functions | set(constants) | {n for n in classes if not n.startswith("_")}
+    assert constants == {n: type(getattr(_core, n)).__name__ for n in constants}
 
     def members(name):
         inherited = [members(b.id) for b in classes[name].bases if isinstance(b, ast.Name)]
         return stub_members(classes[name]).union(*inherited)
 
-    for name in public - functions:
+    for name in public - functions - set(constants):
         runtime = {n for n in vars(getattr(_core, name)) if not n.startswith("_")} | {"__reduce__"}
         assert members(name) == runtime, name
 

@@ -1,5 +1,6 @@
 #include "bind/bind.hpp"
 #include "core/kernels.hpp"
+#include "core/range.hpp"
 
 #ifndef KERNSIFT_LEVEL
 #define KERNSIFT_LEVEL "baseline"
@@ -29,6 +30,8 @@ void bind_config(py::module_& m) {
 #endif
     return info;
   });
+  m.attr("SMALLEST") = kSmallest;
+  m.attr("LARGEST") = kLargest;
 }
 
 }  // namespace kernsift

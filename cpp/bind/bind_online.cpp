@@ -3,6 +3,7 @@
 
 #include "bind/bind.hpp"
 #include "core/online_lssvm.hpp"
+#include "core/range.hpp"
 
 namespace kernsift {
 
@@ -150,7 +151,6 @@ void update(Guarded<State>& self, const Array& x, const py::object& y, double we
   const Eigen::Map<const Vector> target = one ? Eigen::Map<const Vector>(&number, 1) : vector(values, self.n_outputs, "y");
   if (!row.allFinite() || !target.allFinite() || !(weight >= 0) || !std::isfinite(weight))
     throw std::invalid_argument("x, y and sample_weight must be finite, and the weight not negative");
-  constexpr double kSmallest = 1e-100, kLargest = 1e100;  // as Python's checks of blocks
   if (weight > 0 && !(weight >= kSmallest && weight <= kLargest && target.cwiseAbs().maxCoeff() <= kLargest))
     throw std::invalid_argument("y or sample_weight is too large, or the weight too small, to be squared and added");
   const std::lock_guard<ModelMutex> lock(self.mutex);  // too short to let go of the GIL

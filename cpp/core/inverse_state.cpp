@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/range.hpp"
+
 namespace kernsift {
 
 namespace {
@@ -12,7 +14,7 @@ namespace {
 void lift(SymmetricInverse& inverse, Index i, VectorRef column) {
   inverse.column(i, column);
   if (column[i] > 0) return;
-  const double entry = std::max(column.cwiseAbs().maxCoeff(), 1e-100) - column[i];
+  const double entry = std::max(column.cwiseAbs().maxCoeff(), kSmallest) - column[i];
   column.setZero();
   column[i] = 1.0;
   inverse.add_outer(column, entry);

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/orthonormal_state.hpp"
+#include "core/range.hpp"
 
 namespace kernsift {
 
@@ -14,7 +15,7 @@ namespace {
 // element is enough.
 Eigen::LLT<Matrix> definite_factor(Matrix M) {
   Eigen::LLT<Matrix> factor(M);
-  const double unit = M.size() > 0 ? std::max(M.cwiseAbs().maxCoeff(), 1e-100) : 0.0;
+  const double unit = M.size() > 0 ? std::max(M.cwiseAbs().maxCoeff(), kSmallest) : 0.0;
   const double most = 1e2 * static_cast<double>(M.rows());
   for (double more = 1e-15; factor.info() != Eigen::Success && more < most; more *= 10) {
     M.diagonal().array() += more * unit;

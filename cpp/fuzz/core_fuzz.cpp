@@ -15,13 +15,13 @@
 #include "core/lssvm.hpp"
 #include "core/lstd.hpp"
 #include "core/online_lssvm.hpp"
+#include "core/range.hpp"
 #include "core/subset.hpp"
 
 namespace kernsift::fuzz {
 namespace {
 
-constexpr int kMost = 100;  // decimal exponent of targets, weights, ridges and k(x, x)
-constexpr double kLeastNumber = 1e-100, kMostNumber = 1e100;
+constexpr int kMost = 100;  // decimal exponent of what core/range.hpp bounds
 constexpr Index kMostSteps = 24, kMostRows = 2500;  // of one input
 
 void require(bool condition, const char* what) {
@@ -68,13 +68,13 @@ Block some_rows(Bytes& bytes, const Kernel& kernel, Index outputs, Index most = 
     for (Index j = 0; j < d; ++j) block.X(i, j) = bytes.number(large ? 308 : 2);
     for (Index o = 0; o < outputs; ++o) block.Y(i, o) = bytes.number(large ? kMost : 2);
     if (weighted) block.v[i] = bytes.chance(64) ? 0.0 : bytes.positive(bytes.chance(64) ? kMost : 1);
-    if (block.v[i] > 0) block.v[i] = std::clamp(scale * block.v[i], kLeastNumber, kMostNumber);
+    if (block.v[i] > 0) block.v[i] = std::clamp(scale * block.v[i], kSmallest, kLargest);
   }
   PreparedRows prepared;
   kernel.prepare(block.X, prepared);
   for (Index i = 0; i < n; ++i) {
-    if (!(kernel.self(prepared, i) <= kMostNumber) || !block.X.row(i).allFinite()) block.X.row(i).setZero();
-    block.Y.row(i) = block.Y.row(i).cwiseMax(-kMostNumber).cwiseMin(kMostNumber);
+    if (!(kernel.self(prepared, i) <= kLargest) || !block.X.row(i).allFinite()) block.X.row(i).setZero();
+    block.Y.row(i) = block.Y.row(i).cwiseMax(-kLargest).cwiseMin(kLargest);
   }
   return block;
 }
@@ -86,7 +86,7 @@ Admission some_admission(Bytes& bytes) {
   return {rule, novelty, usefulness};
 }
 
-double some_ridge(Bytes& bytes) { return bytes.chance(96) ? std::min(bytes.positive(kMost), kMostNumber) : 0.1; }
+double some_ridge(Bytes& bytes) { return bytes.chance(96) ? std::min(bytes.positive(kMost), kLargest) : 0.1; }
 
 OnlineSettings some_settings(Bytes& bytes, bool beyond_the_papers) {
   OnlineSettings settings{};
@@ -291,7 +291,7 @@ void batch(Bytes& bytes) {
   wanted.n_eval = bytes.below(20);
   if (wanted.form == SelectionForm::dense) wanted.n_candidates = wanted.n_eval = 0;
   wanted.candidate_tol = bytes.chance(64) ? 0.0 : 1e-10;
-  const FeatureVectors found = select_feature_vectors(patterns, v.cwiseMax(kLeastNumber), wanted);
+  const FeatureVectors found = select_feature_vectors(patterns, v.cwiseMax(kSmallest), wanted);
   require(static_cast<Index>(found.chosen.size()) <= wanted.max_basis, "no more vectors than asked for");
   for (const Index i : found.chosen) require(i >= 0 && i < n, "vectors are rows");
   if (found.chosen.empty()) return;

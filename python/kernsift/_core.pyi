@@ -6,6 +6,9 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 _Engine = TypeVar("_Engine", bound="_Online")
 
+SMALLEST: float
+LARGEST: float
+
 def build_info() -> dict[str, Any]: ...
 def calibrate(
     scores: Array, targets: Array, weights: Array, log_t: float, information: float

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_array as _check_array
 from sklearn.utils.validation import check_is_fitted
 from sklearn.utils.validation import validate_data as _validate_data
 
+from ._core import LARGEST, SMALLEST
 from ._reports import InterruptedLearning
 
 __all__ = [
@@ -40,10 +41,6 @@ __all__ = [
 ]
 
 fit_context = _fit_context
-
-# Weights v, targets y, ridges and values k of the kernel: v y^2, v k^2, v k / alpha and k / alpha^2, the largest of
-# what is formed of them, have a third of a double's range for each factor. (A y may be as small as it likes.)
-_SMALLEST, _LARGEST = 1e-100, 1e100
 
 
 def _as_value_errors(check: Callable[..., Any]) -> Callable[..., Any]:
@@ -128,9 +125,9 @@ def _first_row_not_finite(X: ArrayLike, y: ArrayLike) -> int | None:
 def check_ridge(alpha: Any) -> None:
     """Refuse a ridge whose products overflow.  (Zero, and what is no number, is for the caller to judge.)"""
     number: Any = alpha if isinstance(alpha, Real) else 0
-    if number != 0 and not _SMALLEST <= number <= _LARGEST:
+    if number != 0 and not SMALLEST <= number <= LARGEST:
         raise ValueError(
-            f"alpha={alpha!r} is beyond the arithmetic: give a ridge from {_SMALLEST:g} to {_LARGEST:g} "
+            f"alpha={alpha!r} is beyond the arithmetic: give a ridge from {SMALLEST:g} to {LARGEST:g} "
             "(1e-8 to 10 times the number of rows has any effect where k(x, x) is about 1)"
         )
 
@@ -138,9 +135,9 @@ def check_ridge(alpha: Any) -> None:
 def ridge_grid(alphas: ArrayLike) -> NDArray[np.float64]:
     """Return ridges to choose from, ascending and each once, refusing what `alpha` itself may not be."""
     grid = np.unique(np.asarray(alphas, dtype=np.float64).ravel())
-    if not grid.size or not ((grid >= _SMALLEST) & (grid <= _LARGEST)).all():
+    if not grid.size or not ((grid >= SMALLEST) & (grid <= LARGEST)).all():
         raise ValueError(
-            f"alphas must be finite and positive and at least one, from {_SMALLEST:g} to {_LARGEST:g}, got {alphas!r}"
+            f"alphas must be finite and positive and at least one, from {SMALLEST:g} to {LARGEST:g}, got {alphas!r}"
         )
     return grid
 
@@ -160,11 +157,11 @@ def check_weights(sample_weight: ArrayLike | None, X: NDArray[Any]) -> NDArray[n
     if (weight < 0).any():
         row = int(np.argmax(weight < 0))
         raise ValueError(f"Negative values in data passed to `sample_weight`: {weight[row]} in row {row}")
-    beyond = (weight > _LARGEST) | ((weight > 0) & (weight < _SMALLEST))
+    beyond = (weight > LARGEST) | ((weight > 0) & (weight < SMALLEST))
     if beyond.any():
         row = int(np.argmax(beyond))
         raise ValueError(
-            f"sample_weight is {weight[row]:.3g} in row {row}: give 0, or a weight from {_SMALLEST:g} to {_LARGEST:g}"
+            f"sample_weight is {weight[row]:.3g} in row {row}: give 0, or a weight from {SMALLEST:g} to {LARGEST:g}"
         )
     return weight
 
@@ -172,14 +169,14 @@ def check_weights(sample_weight: ArrayLike | None, X: NDArray[Any]) -> NDArray[n
 def as_targets(y: NDArray[Any]) -> NDArray[np.float64]:
     """Return targets as a C-ordered (n, outputs) array of float64, refusing NaN and values whose squares overflow."""
     targets = np.ascontiguousarray(y.reshape(len(y), -1), dtype=np.float64)
-    beyond = ~(np.abs(targets).max(axis=1, initial=0.0) <= _LARGEST)
+    beyond = ~(np.abs(targets).max(axis=1, initial=0.0) <= LARGEST)
     if beyond.any():
         row = int(np.argmax(beyond))
         if not np.isfinite(targets[row]).all():  # None among objects comes as NaN past scikit-learn's look at y
             raise ValueError(f"y is {targets[row].tolist()} in row {row}: give finite numbers, or leave the row out")
         raise ValueError(
             f"y is {np.abs(targets[row]).max():.3g} in row {row}: its square overflows, or may with a weight; "
-            f"rescale y to below {_LARGEST:g}"
+            f"rescale y to below {LARGEST:g}"
         )
     return targets
 
@@ -200,10 +197,10 @@ def check_rows(kernel: Any, X: NDArray[np.float64]) -> None:
     if kernel.name not in ("polynomial", "linear"):
         return  # k(x, x) is 1
     with np.errstate(over="ignore"):
-        bad = ~(kernel.diagonal(X) <= _LARGEST)
+        bad = ~(kernel.diagonal(X) <= LARGEST)
     if bad.any():
         row = int(np.argmax(bad))
         raise ValueError(
-            f"X is too large in row {row} for the {kernel.name} kernel: k(x, x) is beyond {_LARGEST:g} and its square "
+            f"X is too large in row {row} for the {kernel.name} kernel: k(x, x) is beyond {LARGEST:g} and its square "
             "overflows; rescale X or lower gamma, coef0 or degree"
         )
