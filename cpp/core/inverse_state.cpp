@@ -58,7 +58,10 @@ Look InverseState::look(const ConstVectorRef& k, double k_self, const double* y,
     rho_[o] = y[o] - k1.dot(beta_.col(o).head(p));
     squares += rho_[o] * rho_[o];
   }
-  row.usefulness = row.delta > 0 ? row.delta * (squares / row.Delta) / row.den : 0.0;
+  row.loss = g.squaredNorm() / row.Delta;
+  row.trace = P_inv_.diagonal().cwiseAbs().sum();
+  row.rise = squares / row.Delta;
+  row.usefulness = row.delta > 0 ? row.delta * row.rise / row.den : 0.0;
   return row;
 }
 

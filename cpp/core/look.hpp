@@ -15,9 +15,19 @@ struct Look {
   double leverage;    // v w'C w = v Delta - 1
   double weight;      // v
   double usefulness;  // decrease of the cost if the row becomes a kernel, against a normal step
+  double loss;        // |h|^2 / Delta: what the trace of the inverse loses at a normal step
+  double trace;       // a bound on that trace
+  double rise;        // |rho|^2 / Delta: by how much the cost grows at a normal step
 
   // False where the inverse has turned indefinite: learning the row would only harm it.
-  bool sound() const { return Delta > 0 && den > 0 && std::isfinite(usefulness); }
+  bool sound() const { return Delta > 0 && den > 0 && std::isfinite(usefulness) && bounded(loss, trace, rise); }
+
+  // Where weights lie further apart than a double reaches, rounding has made an inverse from which a row would take more
+  // than there is: soon there would be infinities in it.
+  static bool bounded(double loss, double trace, double rise) {
+    constexpr double kRounding = 2.0;
+    return loss <= kRounding * trace && std::isfinite(rise);
+  }
 };
 
 // eps_i = sum over outputs of beta_i^2 / d_i, the exact increase of the cost when kernel i goes [JP 19], for the

@@ -49,6 +49,7 @@ bool OrthonormalState::learn_run(const ConstMatrixRef& W, const Rows& Y, const C
   const auto lower = R.triangularView<Eigen::Lower>();
   lower.solveInPlace(e);
   lower.transpose().solveInPlace<Eigen::OnTheRight>(G);  // G <- G R^-T, so that GG' is what C loses
+  if (!Look::bounded(G.squaredNorm(), most_of_trace(), e.squaredNorm())) return false;
 
   for (Index j = 0; j < n; ++j) {
     invariants::check_gain(R(j, j) * R(j, j) - 1.0 / v[j], v[j]);
@@ -162,11 +163,13 @@ void OrthonormalState::settle() {
   mend();
 }
 
-// Where kernel values lie further apart than a double reaches, what is carried along can overflow though the state has
-// not: it is computed afresh from it. A C that is no longer definite has no logarithm, but a state needs a number: the
-// largest, with which no evidence speaks for the model.
+// Where kernel values or weights lie further apart than a double reaches, what is carried along can overflow though the
+// state has not: it is computed afresh from it. A C that is no longer definite has no logarithm and a cost that overflowed
+// is lost, but a state needs numbers: the largest, with which no evidence speaks for the model.
 void OrthonormalState::mend() {
   const Index m = size();
+  for (double& xi : xi_)
+    if (!std::isfinite(xi)) xi = std::numeric_limits<double>::max();
   if (tracking_ && !(diagonal_.head(m).allFinite() && beta_.topRows(m).allFinite())) refresh_scores();
   if (!std::isfinite(log_det_)) {
     const Eigen::LLT<Matrix> factor(C_.dense());

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/half_passes.hpp"
+#include "core/range.hpp"
 
 namespace kernsift {
 
@@ -43,6 +44,12 @@ Look OrthonormalState::look_at(const ConstVectorRef& w, double k_self, const dou
   return look_from_workspace(k_self, y, v);
 }
 
+// The trace of C is at most this: alpha C_ii <= 1, but for the constant, which is not penalised.
+double OrthonormalState::most_of_trace() const {
+  const double constant = dimension() > size() ? std::abs(C_.settled_diagonal(0)) : 0.0;
+  return constant + static_cast<double>(size()) / std::max(alpha_, kSmallest);
+}
+
 Look OrthonormalState::look_from_workspace(double k_self, const double* y, double v) {
   const Index m = size(), p = dimension();
   auto w = w_.head(p);
@@ -63,7 +70,10 @@ Look OrthonormalState::look_from_workspace(double k_self, const double* y, doubl
     rho_[o] = y[o] - w.dot(theta_.col(o).head(p));
     squares += rho_[o] * rho_[o];
   }
-  row.usefulness = row.delta > 0 ? row.delta * (squares / row.Delta) / row.den : 0.0;  // [MATH 1.5]
+  row.loss = h.squaredNorm() / row.Delta;
+  row.trace = most_of_trace();
+  row.rise = squares / row.Delta;
+  row.usefulness = row.delta > 0 ? row.delta * row.rise / row.den : 0.0;  // [MATH 1.5]
   in_kernels_known_ = false;
   return row;
 }
@@ -212,9 +222,10 @@ void OrthonormalState::remove(Index i) {
   // the direction that left is the last coordinate: condition on it
   auto c = column_.head(dimension());
   C_.column(last, c);
-  if (!(c[last] > 0)) {
-    // Kernel values lie further apart than a double reaches, and rounding has left nothing of this direction. What comes
-    // of it means little (`health` says so), but must be numbers.
+  constexpr double kLeastPart = 1e-60;
+  if (!(c[last] > kLeastPart * c.cwiseAbs().maxCoeff())) {
+    // Kernel values or weights lie further apart than a double reaches, and rounding has left nothing of this direction.
+    // What comes of it means little (`health` says so), but must be numbers.
     C_.settle();
     const double lift = 1.0 / std::max(alpha_, 1e-150) - c[last];
     c.setZero();

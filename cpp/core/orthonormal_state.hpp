@@ -149,6 +149,7 @@ class OrthonormalState {
   void catch_up();
   void row_in_kernels();
   void remove_from_scores(Index i, const ConstVectorRef& c, const ConstVectorRef& row);
+  double most_of_trace() const;
   Look look_from_workspace(double k_self, const double* y, double v);
   void begin_accumulating();
   void inform();
