@@ -27,6 +27,8 @@ NOT_SANITIZED = {
     "test_export_c.py::": "the exported C has no core in it, and its compiler would run under the sanitizer",
     "test_fuzz.py::test_no_file": "bounds the address space of its processes, of which the runtime takes terabytes",
     "test_fuzz.py::test_no_input": "bounds the address space of its processes",
+    "test_memory.py::test_a_huge_cap": "bounds memory, which the runtime multiplies",
+    "test_memory.py::test_a_peak": "bounds memory, which the runtime multiplies",
     "test_threads.py::test_a_process_out_of_memory": "bounds the address space",
     "test_threads.py::test_other_threads_run_while_the_core_works": "counts ticks of a clock",
 }

@@ -9,7 +9,7 @@ import kernsift
 import numpy as np
 import pytest
 import skops.io
-from kernsift import LSSVMClassifier, LSSVMRegressor, _core, _memory
+from kernsift import LSSVMClassifier, LSSVMRegressor, _core
 from kernsift._calibration import fit_temperature
 from kernsift._robust import C1, C2, CONSISTENCY, FLOOR, outlier_weights, weighted_median
 from oracles_lssvm import bordered, dense_cost, dense_loo, dense_lssvm, dense_variance
@@ -309,24 +309,6 @@ def test_one_class_is_refused(rng):
         LSSVMClassifier().fit(rng.standard_normal((5, 2)), np.ones(5))
     with pytest.raises(ValueError, match="1 class"):
         LSSVMClassifier().fit(rng.standard_normal((3, 2)), [0, 1, 1], [0.0, 1.0, 1.0])
-
-
-def test_too_many_rows_are_refused_before_anything_is_allocated():
-    X = np.zeros((2_000_000, 1))
-    needed = 8 * (X.shape[0] ** 2 + 4 * X.shape[0])  # 32 TB: no machine allocates it by accident
-    with pytest.raises(MemoryError, match=rf"{needed} bytes .*SparseLSSVM.*subset"):
-        LSSVMRegressor(gamma=1.0).fit(X, X[:, 0])
-
-
-def test_memory_is_what_the_system_says(monkeypatch):
-    available = _memory.available_bytes()
-    assert available is None or available > 0
-    monkeypatch.setattr(_memory, "available_bytes", lambda: None)
-    _memory.check_memory(10**30, "this", "that")  # unknown: the allocation itself decides
-    monkeypatch.setattr(_memory, "available_bytes", lambda: 100)
-    _memory.check_memory(100, "this", "that")
-    with pytest.raises(MemoryError, match="this needs about 101 bytes"):
-        _memory.check_memory(101, "this", "that")
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1.0, 1e75])

@@ -10,7 +10,7 @@ import joblib
 import numpy as np
 import pytest
 import skops.io
-from kernsift import LSSVMRegressor, PruningPathDisplay, SparseLSSVMClassifier, SparseLSSVMRegressor, _core, _memory
+from kernsift import LSSVMRegressor, PruningPathDisplay, SparseLSSVMClassifier, SparseLSSVMRegressor, _core
 from kernsift._pruning import first_basis
 from oracles_lssvm import (
     bordered,
@@ -598,18 +598,6 @@ def test_an_alpha_lost_in_rounding_is_named(method):
     model = SparseLSSVMRegressor(kernel="polynomial", gamma=1e6, degree=1, alpha=1e-99, method=method)
     with pytest.raises(ValueError, match="alpha=1e-99 is too small"):
         model.fit(np.hstack([X, 1 - X, X + 0.5]), X[:, 0])
-
-
-def test_too_many_rows_are_refused_before_anything_is_allocated(monkeypatch):
-    X, Y, _ = cloud(n=40)
-    monkeypatch.setattr(_memory, "available_bytes", lambda: 10_000)
-    with pytest.raises(MemoryError, match=r"starts from 40 kernels on 40 rows needs about \d+ bytes .*max_start"):
-        SparseLSSVMRegressor().fit(X, Y)
-    SparseLSSVMRegressor(max_start=4).fit(X, Y[:, 0])
-    monkeypatch.undo()
-    rows = np.zeros((2_000_000, 1))
-    with pytest.raises(MemoryError, match="max_start"):
-        SparseLSSVMRegressor(max_start=None, gamma=1.0).fit(rows, rows[:, 0])
 
 
 def test_display():

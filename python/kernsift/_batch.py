@@ -71,6 +71,7 @@ class BatchLSSVM(Estimator):
         if self.robust:
             factor = iterate_weights(lambda w: problem.residuals(w, alpha), v)
             if len(widths) * len(alphas) > 1:  # the first choice was made with the outliers
+                problem = None
                 kernel, alpha, problem = self._select(data, y, v * factor, widths, alphas)
                 factor = iterate_weights(lambda w: problem.residuals(w, alpha), v)
 
@@ -123,6 +124,7 @@ class BatchLSSVM(Estimator):
         best: tuple[float, Any] = (np.inf, None)
         errors = []
         for gamma in widths:
+            problem = None  # there is room for the best one and a new one
             kernel = make_kernel(self.kernel, gamma, self.degree, self.coef0, data, v, self.random_state)
             check_rows(kernel, data)
             problem = self._make_problem(kernel, data, y)

@@ -13,7 +13,8 @@ from sklearn.utils import check_random_state
 from . import _core
 from ._estimator import Estimator, is_float32
 from ._kernel import KERNEL_CONSTRAINTS
-from ._selectors import canonical_rows, kernel_for
+from ._memory import ROW_VECTORS, STRIPS, check_memory
+from ._selectors import canonical_rows, feature_vector_doubles, kernel_for
 from ._validation import (
     Interval,
     check_is_fitted,
@@ -166,9 +167,16 @@ class FeatureVectorSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         rows = canonical_rows(X, weight, seed)
         n, m = len(rows.which), min(int(self.n_components), len(rows.which))
         rho, nu = (0 if k is None or k >= n else int(k) for k in (self.n_candidates, self.n_eval))
+        form, d = self._form(n, m, rho, nu), X.shape[1]
+        # the choice; and after it L of those chosen, with its K and W, and the vectors
+        needed = max(feature_vector_doubles(n, m, d, rho, nu, form), m * (m + STRIPS + 4 * d)) + ROW_VECTORS * len(X)
+        fewer = "lower n_components, or give numbers for n_candidates and n_eval, and low ones"
+        if form != "lazy":
+            fewer += f", or lower cache_size={self.cache_size!r}"
+        check_memory(needed, f"choosing {m} of {n} distinct rows", fewer)
         taken, error = _core.select_feature_vectors(
             kernel, X, rows.which, rows.weight, rho, nu, m,
-            float(self.candidate_tol), float(self.reconstruction_tol), seed, self._form(n, m, rho, nu),
+            float(self.candidate_tol), float(self.reconstruction_tol), seed, form,
         )  # fmt: skip
         return rows.which[taken], error
 
@@ -199,7 +207,10 @@ class FeatureVectorSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         check_is_fitted(self)
         rows = validate_data(self, X, reset=False, dtype=[np.float64, np.float32], order="C")
         kernel = _core.Kernel(*self._kernel_arguments)
-        out = np.empty((len(rows), len(self.basis_vectors_)), dtype=np.float32 if is_float32(X) else np.float64)
+        n, m = len(rows), len(self.basis_vectors_)
+        needed = (n + min(n, _BLOCK) + STRIPS) * m  # all of them, those of a block, and its kernel values
+        check_memory(needed, f"the coordinates of {n} rows", "transform fewer rows at a time, or lower n_components")
+        out = np.empty((n, m), dtype=np.float32 if is_float32(X) else np.float64)
         for first in range(0, len(rows), _BLOCK):
             part = np.ascontiguousarray(rows[first : first + _BLOCK], dtype=np.float64)
             out[first : first + _BLOCK] = _core.basis_coordinates(kernel, self.basis_vectors_, self._factor, part)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Bunch, check_random_state, check_X_y
 
 from ._classes import class_targets
+from ._memory import ROW_VECTORS, check_memory
 from ._selectors import canonical_rows
 from ._validation import Interval, StrOptions, as_targets, check_weights
 from ._width_search import (
@@ -194,8 +195,17 @@ def learn(
 ) -> Bunch:
     """`learn_gamma` on checked rows and (n, outputs) targets."""
     begin = time.perf_counter()
+    n, d = X.shape
+    tuned = min(n_rows, n)
+    landmarks = min(m, max(tuned // 2, FEW_LANDMARKS), tuned)
+    # Distinct rows in units of their spread, and what that is made of; of the rows tuned on and of those of a fold, and
+    # of the fold by another criterion or predicting: K and W, and square factors, products and their inverses.
+    check_memory(
+        max(5 * n * d, 2 * n * d + 6 * tuned * (landmarks + d) + 12 * landmarks**2) + ROW_VECTORS * n,
+        f"learning widths on {tuned} rows and {landmarks} landmarks",
+        "lower n_rows or m of learn_gamma, or give gamma as a number",
+    )
     active, unit, sample = _standardised(X, targets, weight, kernel, seed)
-    d = X.shape[1]
     Y = sample.Y - np.average(sample.Y, axis=0, weights=sample.weight)
     spread = float(np.sqrt(sample.weight @ (Y**2).sum(axis=1) + sample.within.sum()))
     if not active.size or len(sample) < 2 or spread == 0.0:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _core
 from ._batch import BatchClassifier, BatchLSSVM, BatchRegressor
-from ._memory import check_memory
+from ._memory import ROW_VECTORS, check_memory
 
 
 class DenseProblem:
@@ -63,10 +63,12 @@ class _DenseLSSVM(BatchLSSVM):
         self.random_state = random_state
 
     def _check_memory(self, n: int, d: int, outputs: int) -> None:
-        # the kernel matrix; its eigenvectors, their squares and a working copy for a grid
-        matrices = 4 if "loo" in (self.alpha, self.gamma if isinstance(self.gamma, str) else None) else 1
+        # A, which becomes its factor; or, of a grid, K, its eigenvectors (later and their squares) and half a square of
+        # the decomposition, and some columns for each alpha
+        grid = "loo" in (self.alpha, self.gamma if isinstance(self.gamma, str) else None)
+        matrices, columns = (2.5, 3 * len(self._alphas())) if grid else (1.0, 0)
         check_memory(
-            8 * (matrices * n * n + 4 * n * outputs),
+            n * (matrices * n + columns + 4 * outputs + 4 * d + ROW_VECTORS),
             f"a dense LS-SVM on {n} rows",
             "use SparseLSSVMRegressor or SparseLSSVMClassifier with max_start well below the number of rows, an "
             "online estimator, or fit on a subset of the rows",
@@ -98,7 +100,10 @@ class _DenseLSSVM(BatchLSSVM):
         """Cholesky factor, made again when first asked for: a model does not carry an n x n matrix in its file."""
         if "factor" not in self._cache:
             used = self.basis_indices_
-            y = np.zeros((len(used), 1))
+            n = len(used)
+            # A as LLT leaves it, and the copy that is kept
+            check_memory(2 * n * n, f"the factor of {n} rows", "fit on a subset of the rows")
+            y = np.zeros((n, 1))
             problem = DenseProblem(self._kernel(), self.basis_vectors_, y, self._has_intercept)
             self._cache["factor"] = problem.solve(self.weights_[used], self.alpha_, keep_factor=True)["factor"]
         return self._cache["factor"]

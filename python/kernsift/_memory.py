@@ -1,10 +1,20 @@
-"""Whether a matrix will fit, asked before it is allocated."""
+"""Whether what is about to be allocated will fit, asked before it is."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 from pathlib import Path
+
+# Requests below this many bytes are not asked about: three small files are read for an answer, which a fit on fifty
+# kernels would feel, and where so little is missing the interpreter and numpy, several times as large, hardly started.
+NEGLIGIBLE = 16 * 2**20
+# Columns of kernel values, coordinates and what is made of them that the core has at hand at a time, each as long as
+# there are kernels: two arrays of 256 columns.
+STRIPS = 512
+# Vectors of one number a row that come and go with a fit: weights, targets, and of rows in canonical form their keys,
+# what sorts them, and their groups.
+ROW_VECTORS = 12
 
 
 def _read_number(path: str) -> int | None:
@@ -37,8 +47,14 @@ def available_bytes() -> int | None:
     return min(bounds) if bounds else None
 
 
-def check_memory(needed: int, what: str, instead: str) -> None:
-    """Raise a MemoryError that says how much ``what`` needs, if that is more than there is."""
+def check_memory(doubles: float, what: str, instead: str) -> None:
+    """Raise a MemoryError that says how much ``what`` is about to take, if so many doubles are more than there are.
+
+    What is there already counts no more: the system has taken it off.
+    """
+    needed = 8 * int(doubles)
+    if needed < NEGLIGIBLE:
+        return
     available = available_bytes()
     if available is not None and needed > available:
         raise MemoryError(

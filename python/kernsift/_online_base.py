@@ -13,6 +13,7 @@ from . import _core
 from ._fitted_core import FittedCore
 from ._kernel import LEARNING_CONSTRAINTS, make_kernel
 from ._learn_gamma import wants_learning
+from ._memory import check_memory
 from ._online_ridge import FIRST_RIDGE, choose_ridge, until_choices
 from ._reports import CallbackSupport, InterruptedLearning, in_blocks
 from ._threads import n_threads
@@ -120,6 +121,11 @@ class OnlineBase(CallbackSupport, FittedCore):
         self._check_beyond_the_papers()
         gamma = self.gamma if gamma is None else gamma
         kernel = make_kernel(self.kernel, gamma, self.degree, self.coef0, X, weight, self.random_state)
+        # Everything else grows with the kernels, from eight on. Coordinates, targets and weights of the recent rows are
+        # there for all of them from the first.
+        ring = self._ring(whole)
+        what = "window" if self.window is not None else "exact_rows"
+        check_memory(ring * (8 + n_outputs + 1), f"{what}={ring}", f"keep fewer recent rows ({what})")
         return _ENGINES[self.engine](
             kernel,
             n_outputs,
@@ -130,7 +136,7 @@ class OnlineBase(CallbackSupport, FittedCore):
             self._cap(),
             bool(self.fit_intercept),
             self._swaps(len(X) if whole else None),
-            self._ring(whole),
+            ring,
             float(self.forgetting),
             self.on_full,
             self.window is not None,

@@ -40,15 +40,15 @@ def choose_ridge(core: Any) -> None:
     with_bias = len(arrays["theta"]) > core.n_basis
     if not core.n_basis:
         return
-    information = arrays["information"]  # Z'VZ + alpha diag(0, I)
-    if not information.size:
-        information = np.linalg.inv(arrays["inverse"])
-    moment = information @ arrays["theta"]
-    cross = information.copy()
+    theta, weight = arrays["theta"], float(np.ravel(arrays["target_weight"])[0])
+    cross = arrays["information"]  # Z'VZ + alpha diag(0, I)
+    if not cross.size:
+        cross = np.linalg.inv(arrays["inverse"])
+    del arrays  # several matrices as large
+    moment = cross @ theta
     first = int(with_bias)
     cross.flat[first * (len(cross) + 1) :: len(cross) + 1] -= core.alpha
-    squares = core.cost + np.einsum("ij,ij->j", arrays["theta"], moment)
-    weight = float(np.ravel(arrays["target_weight"])[0])
+    squares = core.cost + np.einsum("ij,ij->j", theta, moment)
     sums = SubsetState(
         digest="",
         M=np.ascontiguousarray(cross[first:, first:]),

@@ -98,8 +98,9 @@ class OROLSRegressor(RegressorMixin, OROLSBase):
 
     Notes
     -----
-    Memory is 8 n m bytes for n rows and m kernels while fitting; no n x n matrix is formed. Weights whose sum exceeds
-    the number of rows count as repetitions in the score.
+    Memory is 8 n m bytes for n rows and m kernels while fitting; no n x n matrix is formed. Whether there is
+    room for ``max_basis`` kernels is asked before the first (with None and a stop rule nothing is asked ahead). Weights
+    whose sum exceeds the number of rows count as repetitions in the score.
 
     References
     ----------

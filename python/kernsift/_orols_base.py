@@ -14,6 +14,7 @@ from . import _core
 from ._estimator import Estimator
 from ._kernel import LEARNING_CONSTRAINTS, make_kernel
 from ._learn_gamma import learned_width, wants_learning
+from ._memory import ROW_VECTORS, check_memory
 from ._validation import (
     Interval,
     RealNotInt,
@@ -155,6 +156,31 @@ class OROLSBase(Estimator):
             return int(self.max_basis)
         return max(1, int(self.max_basis * n))
 
+    def _check_memory(self, n: int, d: int, outputs: int, candidates: int, widths: int) -> None:
+        unknown = self.max_basis is None and self.stop is not None  # then they come a panel at a time
+        most = 1 if unknown else min(self._most(n), candidates * widths, n)
+        rows, columns = -(-n // 256) * 256, -(-(most + 1) // 32) * 32
+        every = self.selection == "error-reduction" and self.n_candidates is None
+        if self.n_candidates is not None:
+            looked_at = min(int(self.n_candidates), candidates * widths)
+        else:  # rows whose residuals tie, each with every width; two and more of equal error reduction are rare
+            looked_at = 1 if every else min(59, candidates) * widths
+        doubles = float(rows * columns)  # Q
+        doubles += 5 * (most + 1) ** 2  # U with room to grow, a copy, the spread, and what it is made of
+        # K of the candidates of a step; targets, residual, error, combinations; the rows prepared, for each width
+        doubles += rows * (looked_at + 8 * outputs + widths * (d + 3) + ROW_VECTORS + d)
+        # what 32 tasks add up for the candidates' projections on Q
+        doubles += min(rows // 256, 32) * most * (looked_at + 1)
+        if every:  # kernel values kept, and running sums of eight tasks
+            doubles += min(float(self.cache_size) * 1e6 / 8, n * n * widths / 2 + 512 * n) + 8 * n * (outputs + 1)
+        check_memory(
+            doubles,
+            f"a selection of up to {most} kernels on {n} rows",
+            "lower max_basis (with None no column is asked for ahead, and they come until the stop rule ends them)"
+            + (", n_candidates" if self.n_candidates is not None else "")
+            + (", cache_size" if every else ""),
+        )
+
     def _select(
         self, X: NDArray[np.float64], targets: list[NDArray[np.float64]], weight: NDArray[np.float64]
     ) -> list[dict[str, Any]]:
@@ -175,6 +201,8 @@ class OROLSBase(Estimator):
         allowed = self._allowed(len(X), used)
         rows = np.flatnonzero(used)
         data, v = (X, weight) if used.all() else (np.ascontiguousarray(X[used]), weight[used])
+        most = self._most(len(data))
+        self._check_memory(len(data), X.shape[1], max(b.shape[1] for b in targets), len(allowed), len(kernels))
         random = check_random_state(self.random_state)
         found = []
         for block in targets:
@@ -194,7 +222,7 @@ class OROLSBase(Estimator):
                 stop="none" if self.stop is None else self.stop,
                 patience=int(self.patience),
                 tol=float(self.tol),
-                max_basis=self._most(len(data)),
+                max_basis=most,
                 error_tol=float(self.error_tol),
                 max_condition=float(self.max_condition),
                 fit_intercept=bool(self.fit_intercept),
@@ -317,7 +345,10 @@ class OROLSBase(Estimator):
         check_is_fitted(self, "basis_vectors_")
         X = self._rows(X)
         root = np.sqrt(self._check_weights(sample_weight, X))
-        basis = _core.OrthogonalBasis(np.zeros((len(X), 1)))
+        n, m = len(X), len(self.basis_vectors_) + 1
+        # the design twice, Q, and Q'/h as it is solved and as it is given back
+        check_memory(5 * n * m, f"a pseudoinverse of {n} rows and {m} columns", "give fewer rows, or lower max_basis")
+        basis = _core.OrthogonalBasis(np.zeros((n, 1)))
         for j, column in enumerate((self._design(X, which) * root[:, None]).T):
             if not basis.append(np.ascontiguousarray(column)):
                 raise ValueError(

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._learn_gamma import STATIONARY
+from ._memory import ROW_VECTORS, STRIPS, check_memory
 from ._selectors import Task
 from ._subset_state import Basis, Centred, SubsetState
 from ._width_search import ALPHA_BOX, GAIN, JITTER, descend
@@ -32,6 +33,17 @@ def polish(task: Task, basis: Basis, alpha: float, iterations: int) -> Basis | N
     which, n = task.rows.which, len(task.rows.which)
     if n < 2 * PART:
         return None
+    m, width = basis.vectors.shape
+    # K and W of the rows learned; the core's squares of the gradient, or L, M and factor of the model on trial and its
+    # coordinates of the rows held out; and the points of the search: all it has seen, and the steps it remembers.
+    learned = n - min(HELD_OUT, n // PART) if n < ROWS + HELD_OUT else ROWS
+    held_out = min(HELD_OUT, n - learned)
+    squares, points = 8 * m * m, (6 * iterations + 80) * m * width
+    check_memory(
+        2 * learned * m + squares + 3 * held_out * m + STRIPS * m + points + ROW_VECTORS * len(task.X),
+        f"polishing {m} kernels on {learned} rows",
+        "set polish=0, or take fewer kernels (max_basis)",
+    )
     active = np.flatnonzero(gamma > 0)
     unit = np.sqrt(gamma[active])
     spread = task.weight[task.rows.used].sum()
@@ -39,7 +51,6 @@ def polish(task: Task, basis: Basis, alpha: float, iterations: int) -> Basis | N
     Y = Y - np.average(Y, axis=0, weights=task.rows.weight)
     Y /= np.sqrt((task.rows.weight @ Y**2).sum() / spread) or 1.0
 
-    learned = n - min(HELD_OUT, n // PART) if n < ROWS + HELD_OUT else ROWS
     parts = slice(0, learned), slice(learned, learned + HELD_OUT)
     (X, T, v), (held_X, held_T, held_v) = (
         (

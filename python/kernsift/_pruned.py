@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from . import _core
+from ._memory import ROW_VECTORS, STRIPS, check_memory
 from ._selectors import Task
 from ._subset_state import Basis, Centred, SubsetState, rounding
 
@@ -78,6 +79,15 @@ def prune(task: Task, *, oversample: float = 3.0, cycles: int = 1) -> Path:
     m = task.max_basis
     which = task.rows.which
     size = max(m, round(oversample * m))
+    most, (n, d) = min(size, len(which)), task.X.shape
+    # L and M of the path, and beside them G, K, the core's copies of both, P, and what is below the diagonal of its
+    # inverse's half; or, to choose alpha, what a fit on m takes, with the parts of L and M it begins with.
+    squares = max(7.5 * most**2, (2 * most**2 + 7 * min(m, most) ** 2) * (task.alpha is None))
+    check_memory(
+        squares + most * (STRIPS + 4 * d) + ROW_VECTORS * n,
+        f"deleting down to {m} kernels from {most}",
+        "take fewer (max_basis), or begin with fewer for each (oversample)",
+    )
     fresh = 0  # canonical rows offered so far
     kept = np.empty(0, dtype=np.int64)
     for cycle in range(cycles):
@@ -92,6 +102,7 @@ def prune(task: Task, *, oversample: float = 3.0, cycles: int = 1) -> Path:
         if len(start) <= m or cycle + 1 == cycles:
             return path
         kept = start[path.members(m)]
+        del path, L  # sums and factor of one cycle at a time
     raise AssertionError("cycles is at least 1")
 
 
@@ -117,11 +128,8 @@ def _one_pass(task: Task, basis: Basis, m: int) -> Path:
     path = Path(basis, state, np.arange(n)[::-1], m)
     if n == 1:
         return path
-    if alpha is None:  # by GCV on the first m elements of the start, which are random ones
-        first = Basis(
-            basis.kernel_arguments, basis.vectors[:m], basis.indices[:m], np.ascontiguousarray(basis.L[:m, :m])
-        )
-        alpha = Centred(path.at(m, first), task.fit_intercept).best_gcv()
+    if alpha is None:
+        alpha = _ridge_of_first(path, m, task.fit_intercept)
     G, z = state.M, state.z
     if task.fit_intercept:
         G, z = G - np.outer(state.s, state.s / total), z - np.outer(state.s, state.y / total)
@@ -130,6 +138,14 @@ def _one_pass(task: Task, basis: Basis, m: int) -> Path:
     K = basis.kernel.matrix(basis.vectors, basis.vectors)
     order = _core.deletion_order(G, K, np.ascontiguousarray(z), alpha, 1, _FRACTION)
     return Path(basis, state, order, m)
+
+
+def _ridge_of_first(path: Path, m: int, fit_intercept: bool) -> float:
+    """The ridge by GCV on the first m elements of the start, which are random ones."""
+    basis = path.basis
+    corner = np.ascontiguousarray(basis.L[:m, :m])
+    first = Basis(basis.kernel_arguments, basis.vectors[:m], basis.indices[:m], corner)
+    return Centred(path.at(m, first), fit_intercept).best_gcv()
 
 
 def errors_held_out(task: Task, unless_plenty: bool, *, oversample: float, cycles: int) -> dict[str, Array]:
@@ -171,6 +187,7 @@ def errors_held_out(task: Task, unless_plenty: bool, *, oversample: float, cycle
             fitted = basis.kernel.expand(basis.vectors, coef, problem.mean_y - problem.mean @ theta, X)
             errors[i] += v @ ((Y - fitted) ** 2).sum(axis=1)
         total += float(v.sum())
+        del path, basis, problem  # before those of the next part
     return {"n_basis": np.array(sizes[::-1]), "error": errors[::-1] / total}
 
 

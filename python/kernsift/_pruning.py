@@ -24,7 +24,7 @@ def first_basis(
     if max_start is None or n <= max_start:
         return np.arange(n, dtype=np.int64)
     seed = int(check_random_state(random_state).randint(2**31))
-    chosen = select("rpcholesky", Task(kernel, X, np.ones(n), int(max_start), seed))
+    chosen = select("rpcholesky", Task(kernel, X, np.ones(n), int(max_start), seed), fewer="max_start")
     return np.sort(chosen.indices)
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._kernel import _MEDIAN_ROWS, make_kernel
+from ._memory import ROW_VECTORS, STRIPS, check_memory
 
 Array = NDArray[np.float64]
 
@@ -108,28 +109,50 @@ def _rows_of(task: Task, indices: NDArray[np.int64]) -> Chosen:
     return Chosen(np.ascontiguousarray(task.X[indices]), indices)
 
 
+def _independent(kernel: _core.Kernel, X: Array, which: NDArray[np.int64], tol: float, most: int) -> NDArray[np.int64]:
+    """Those of the rows that are no sum of rows before them, at most so many."""
+    # The factor is not kept, and an array of ours is not cut to size by another copy.
+    m = min(most, len(which))
+    taken, _ = _core.select_independent(kernel, X, which, tol, m, np.empty((m, m)))
+    return taken
+
+
 def _random(task: Task) -> Chosen:
     """Rows in random order, those that bring no new direction left out."""
     which = task.rows.which
-    taken, _ = _core.select_independent(task.kernel, task.X, which, INDEPENDENT_TOL, task.max_basis)
-    return _rows_of(task, which[taken])
+    return _rows_of(task, which[_independent(task.kernel, task.X, which, INDEPENDENT_TOL, task.max_basis)])
 
 
 def _ald(task: Task) -> Chosen:
     """One pass: each row that is novel to those taken before it, until max_basis."""
     which = task.rows.which
     tol = float(task.options.get("novelty_tol", ALD_TOL))
-    taken, _ = _core.select_independent(task.kernel, task.X, which, tol, task.max_basis)
-    return _rows_of(task, which[taken])
+    return _rows_of(task, which[_independent(task.kernel, task.X, which, tol, task.max_basis)])
+
+
+def feature_vector_doubles(n: int, m: int, d: int, rho: int, nu: int, form: str) -> int:
+    """Doubles in use at once while m of n rows are chosen by candidates (rho of them, judged on nu; 0 for all)."""
+    if form == "dense":
+        return n * (n + 8) + n * (3 * d + 8)  # E; the rows as gathered, prepared and elements, and vectors
+    drawn, known = max(rho or n, nu or n), 32 if form == "cached" else m
+    samples = 3 * drawn * (known + 3 * d) + 64 * drawn  # W and rows of R, of T and of what is drawn; E of a strip
+    # W of all rows, and the rows prepared; or the panels of L, each as long as there were kernels before it
+    span = n * (m + 8 + d + 1) if form == "cached" else m * m // 2 + m * d
+    return span + samples + m * (STRIPS // 2) + 6 * n
+
+
+def _efvs_settings(task: Task) -> tuple[int, int, int, str]:
+    n, m = len(task.rows.which), min(task.max_basis, len(task.rows.which))
+    rho, nu = int(task.options.get("n_candidates", 59)), int(task.options.get("n_eval", 59))
+    # both forms choose the same rows; the lazy one costs (rho + nu) m^3 / 3 of what the cached one does on l m^2
+    lazy = 6 * n > (rho + nu) * m or 8 * m * n > CACHE_SIZE * 2**20
+    return m, rho, nu, "lazy" if lazy else "cached"
 
 
 def _efvs(task: Task) -> Chosen:
     """Efficient feature vector selection, 59 candidates judged on 59 rows."""
-    rows, m = task.rows, min(task.max_basis, len(task.rows.which))
-    rho, nu = int(task.options.get("n_candidates", 59)), int(task.options.get("n_eval", 59))
-    # both forms choose the same rows; the lazy one costs (rho + nu) m^3 / 3 of what the cached one does on l m^2
-    lazy = 6 * len(rows.which) > (rho + nu) * m or 8 * m * len(rows.which) > CACHE_SIZE * 2**20
-    form = "lazy" if lazy else "cached"
+    rows = task.rows
+    m, rho, nu, form = _efvs_settings(task)
     taken, _ = _core.select_feature_vectors(
         task.kernel, task.X, rows.which, rows.weight, rho, nu, m, INDEPENDENT_TOL, 0.0, task.seed, form
     )
@@ -166,7 +189,7 @@ def _kmeans(task: Task) -> Chosen:
     means.fit((task.X[rows.which] - task.kernel.centre) * scale, sample_weight=rows.weight)
     inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
     vectors = np.ascontiguousarray(means.cluster_centers_ * inverse + task.kernel.centre)
-    taken, _ = _core.select_independent(task.kernel, vectors, np.arange(m), INDEPENDENT_TOL, m)
+    taken = _independent(task.kernel, vectors, np.arange(m), INDEPENDENT_TOL, m)
     return Chosen(np.ascontiguousarray(vectors[taken]), np.full(len(taken), -1))
 
 
@@ -227,7 +250,32 @@ SELECTORS: dict[str, Callable[[Task], Chosen]] = {
 SUPERVISED = {"online", "orols", "pruned"}
 
 
-def select(name: str, task: Task) -> Chosen:
+def _doubles(name: str, task: Task) -> int:
+    """What a selector has in use at once, beside X: its largest arrays, by the names they have in the code."""
+    (n, d), rows = task.X.shape, len(task.rows.which)
+    m = min(task.max_basis, rows)
+    factor = m * (m + STRIPS + 3 * d)  # L of _independent, its K and W, and the vectors and what is prepared of them
+    taken = {
+        "ald": factor,
+        "greedy": 0,
+        "kmeans": factor + 3 * (rows + max(3072, 3 * m)) * d,  # scaled rows, those that k-means begins with
+        "online": n * (d + 7),  # rows and targets in order, the core's answers; its model grows with the kernels
+        "orols": n * (d + 4),  # rows and targets in order; the selection asks for itself
+        "pruned": 0,  # asks for itself
+        "random": factor,
+        "rpcholesky": 0,
+    }
+    if name in ("greedy", "rpcholesky"):
+        # W of the rows looked at and the rows prepared; the span's L, and as it is given back; V, E of a block
+        looked_at = len(task.affordable)
+        taken[name] = looked_at * (m + 8 + d + 3) + 2 * m * m + m * (2 * _BLOCK + 3 * d)
+    if name == "efvs":
+        m, rho, nu, form = _efvs_settings(task)
+        taken[name] = feature_vector_doubles(rows, m, d, rho, nu, form)
+    return taken[name] + ROW_VECTORS * n
+
+
+def select(name: str, task: Task, fewer: str = "max_basis") -> Chosen:
     """Choose a basis by the named selector.
 
     Parameters
@@ -236,9 +284,12 @@ def select(name: str, task: Task) -> Chosen:
         A key of `SELECTORS`.
     task : Task
         The kernel, rows, weights, size and seed; targets for a supervised selector.
+    fewer : str
+        The parameter that says how many.
     """
     if name in SUPERVISED and task.targets is None:
         raise ValueError(f"basis={name!r} looks at y: give y, or choose one of {sorted(set(SELECTORS) - SUPERVISED)}")
+    check_memory(_doubles(name, task), f"choosing {task.max_basis} kernels by {name!r}", f"take fewer ({fewer})")
     chosen = SELECTORS[name](task)
     if not len(chosen.vectors):
         raise ValueError(f"basis={name!r} found no row with k(x, x) > 0: X is zero for the {task.kernel.name} kernel")

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from . import _core
 from ._batch import BatchClassifier, BatchLSSVM, BatchRegressor
 from ._lssvm import DenseProblem
-from ._memory import check_memory
+from ._memory import ROW_VECTORS, STRIPS, check_memory
 from ._pruning import IslsProblem, SlsProblem, first_basis, solve_on
 from ._sls import reselected_path
 from ._validation import Interval, RealNotInt, StrOptions, check_is_fitted
@@ -81,11 +81,12 @@ class _SparseLSSVM(BatchLSSVM):
 
     def _check_memory(self, n: int, d: int, outputs: int) -> None:
         start = n if self.max_start is None else min(n, int(self.max_start))
-        rows = start if self.method == "sls" else n
-        # coordinates and directions of all rows (or the kernel matrix and the inverse), factors, models of the path
         coefs = start * (start + 1) // 2 if isinstance(self.step, Integral) else int(start / self.step) + start
+        # ISLS: Z and the directions of all rows; L, M, F and the span that takes its place. SLS: K, A, its inverse
+        # twice. Models of the path as they grow, or with the copy that is given back, whatever max_basis is.
+        whole = 2 * n * start + start * STRIPS if self.method == "isls" else 0
         check_memory(
-            8 * (2 * rows * start + 4 * start * start + coefs * outputs + 4 * n * outputs),
+            whole + 4 * start * start + 2 * coefs * outputs + n * (8 * outputs + d + ROW_VECTORS),
             f"a path that starts from {start} kernels on {n} rows",
             "lower max_start (the path then starts from a subset of the rows), or use an online estimator",
         )

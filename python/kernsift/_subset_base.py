@@ -19,7 +19,7 @@ from ._progress import progress
 from ._pruned import Path
 from ._record_batches import Columns, batches_of
 from ._selectors import SELECTORS, SUPERVISED, Task
-from ._subset_choice import choose_basis
+from ._subset_choice import check_again, check_more, choose_basis
 from ._subset_state import FAST_GROWTH, Basis, Centred, Sketch, SubsetState
 from ._threads import n_threads
 from ._validation import (
@@ -179,6 +179,8 @@ class SubsetBase(Estimator):
                 )
         old = [] if self._state is None else [self._state]
         first, *rest = old + states
+        m, outputs = first.z.shape
+        check_again(self, m, outputs, min(len(rest), 2), "merging sums on")  # the sum so far, and with one more
         self._expect(first)
         self._path = None  # its sums lack the new rows
         self._solve(first.merge(*rest), None)
@@ -260,6 +262,7 @@ class SubsetBase(Estimator):
     def _sums_of(self, rows: Array, targets: Array, weight: Array) -> SubsetState:
         """Sums over rows on the basis there is."""
         check_rows(self._basis.kernel, rows)
+        check_more(self, len(self._basis.vectors), rows, targets.shape[1])
         sketch, threads = self._sketch(rows, targets, weight), n_threads(self.n_jobs)
         return SubsetState.of(self._basis, rows, targets, weight, sketch=sketch, threads=threads)
 
@@ -316,6 +319,8 @@ class SubsetBase(Estimator):
                     if is_empty_block(X):
                         continue
                     part = new._sums_of_batch(X, y, v[0] if v else None, classes)
+                    if total is not None:
+                        check_again(new, len(total.z), total.z.shape[1], 1, "adding a batch to sums on")
                     total = part if total is None else total.merge(part)
                     advance("learning", part.n_rows)
             except KeyboardInterrupt:
@@ -356,6 +361,7 @@ class SubsetBase(Estimator):
         self._no_loo("resize")
         with replaced_at_once(self) as new:
             assert new._state is not None
+            check_again(new, int(n_basis), new._coef.shape[1], 2, "going down to")  # L and M
             sketch = new._state.sketch
             new._basis = new._path.basis_at(int(n_basis))
             state = new._path.at(int(n_basis), new._basis)

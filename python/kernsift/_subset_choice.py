@@ -7,19 +7,22 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 
 from . import _core
 from ._feature_vectors import FeatureVectorSelector
 from ._kernel import make_kernel
 from ._learn_gamma import learned_width, wants_learning
+from ._memory import check_memory
 from ._pruned import Path, enough, errors_held_out, prune
 from ._selectors import SELECTORS, Task, kernel_for, select
-from ._subset_state import Basis
+from ._subset_state import SKETCH, Basis, solution_doubles, sums_doubles
 from ._threads import n_threads
 from ._validation import check_rows
 
 Array = NDArray[np.float64]
+_FEWER = "take fewer (max_basis, or a smaller basis)"
 
 
 def choose_basis(model: Any, X: Array, targets: Array | None, weight: Array) -> tuple[Basis, Path | None]:
@@ -36,7 +39,9 @@ def choose_basis(model: Any, X: Array, targets: Array | None, weight: Array) -> 
         kernel = kernel_for(model, X, weight, seed)
     check_rows(kernel, X)
     if not isinstance(model.basis, str):
-        return _given(model, kernel, X, weight, seed), None
+        vectors, indices = _given(model, kernel, X, weight, seed)
+        check_fit(model, len(vectors), X, targets)
+        return _basis_of(model, kernel, vectors, indices), None
     alpha = float(model.alpha) if isinstance(model.alpha, Real) else None
     task = Task(kernel, X, weight, int(model.max_basis), seed, targets, bool(model.fit_intercept), alpha)
     if model.basis == "pruned" and targets is not None:
@@ -46,30 +51,59 @@ def choose_basis(model: Any, X: Array, targets: Array | None, weight: Array) -> 
         if model.size == "held-out" or (model.size == "auto" and wants_learning(model.gamma)):
             model.path_ = errors_held_out(task, model.size == "auto", oversample=oversample, cycles=cycles)
             size = min(size, enough(model.path_, size))
+        check_fit(model, size, X, targets)
         return path.basis_at(size), path
     if model.basis not in SELECTORS:
         raise ValueError(f"basis={model.basis!r} is not available in this build; choose one of {sorted(SELECTORS)}")
     chosen = select(model.basis, task)
+    check_fit(model, len(chosen.vectors), X, targets)
     return _basis_of(model, kernel, chosen.vectors, chosen.indices), None
+
+
+def check_fit(model: Any, m: int, X: Array, targets: Array | None) -> None:
+    """Refuse a fit on so many kernels for which there is no room: L, M and the solution."""
+    outputs, squares = 1 if targets is None else targets.shape[1], m * m
+    sums = sums_doubles(m, len(X), X.shape[1], outputs, n_threads(model.n_jobs))
+    if not model.keep_sums:  # M beside L in one square, and the ridge's factor in its place
+        sums += 4 * min(SKETCH, len(X)) * m * isinstance(model, ClassifierMixin)
+        return check_memory(squares + sums, f"a fit on {m} kernels", _FEWER)
+    solution = solution_doubles(m, outputs, model.alpha)
+    if isinstance(model, ClassifierMixin):
+        # for probabilities: the ridge's factor or eigenvectors, and some rows' coordinates, centred, times that, scaled
+        solution = max(solution, squares + 4 * min(SKETCH, len(X)) * m)
+    instead = f"{_FEWER}, or keep_sums=False and a number for alpha"
+    check_memory(2 * squares + max(sums, solution), f"a fit on {m} kernels", instead)
+
+
+def check_more(model: Any, m: int, X: Array, outputs: int) -> None:
+    """Refuse sums over more rows, of which there is M again."""
+    sums = sums_doubles(m, len(X), X.shape[1], outputs, n_threads(model.n_jobs))
+    check_memory(m * m + sums, f"the sums of {len(X)} rows on {m} kernels", f"{_FEWER}, or give fewer rows at a time")
+
+
+def check_again(model: Any, m: int, outputs: int, squares: int, what: str) -> None:
+    """Refuse another solution from sums, for which there are as many more squares as said."""
+    needed = squares * m * m + solution_doubles(m, outputs, model.alpha)
+    check_memory(needed, f"{what} {m} kernels", f"{_FEWER}, or give alpha as a number")
 
 
 def _basis_of(model: Any, kernel: _core.Kernel, vectors: Array, indices: NDArray[np.int64]) -> Basis:
     return Basis.of(kernel, vectors, indices, room=not model.keep_sums, threads=n_threads(model.n_jobs))
 
 
-def _given(model: Any, kernel: _core.Kernel, X: Array, weight: Array, seed: int) -> Basis:
-    """A basis from a selector, from row numbers or from vectors."""
+def _given(model: Any, kernel: _core.Kernel, X: Array, weight: Array, seed: int) -> tuple[Array, NDArray[np.int64]]:
+    """Vectors from a selector, from row numbers or from vectors."""
     if isinstance(model.basis, FeatureVectorSelector):
         model.basis._validate_params()
         if model.basis.random_state is not None:
             seed = int(check_random_state(model.basis.random_state).randint(2**31 - 1))
         indices = model.basis._select(kernel, X, weight, seed)[0]
-        return _basis_of(model, kernel, np.ascontiguousarray(X[indices]), indices)
+        return np.ascontiguousarray(X[indices]), indices
     given = np.asarray(model.basis)
     if given.ndim == 1 and given.dtype.kind in "iu":
         if not len(given) or given.min() < 0 or given.max() >= len(X):
             raise ValueError(f"basis holds row numbers that are not in 0 .. {len(X) - 1}, the rows of X")
-        return _basis_of(model, kernel, np.ascontiguousarray(X[given]), given.astype(np.int64))
+        return np.ascontiguousarray(X[given]), given.astype(np.int64)
     if given.ndim != 2 or given.shape[1] != X.shape[1] or not len(given) or given.dtype.kind not in "fiu":
         raise ValueError(
             f"basis has shape {given.shape} and dtype {given.dtype}; give row numbers (m,), vectors "
@@ -78,4 +112,4 @@ def _given(model: Any, kernel: _core.Kernel, X: Array, weight: Array, seed: int)
     vectors = np.ascontiguousarray(given, dtype=np.float64)
     if not np.isfinite(vectors).all():
         raise ValueError("basis holds NaN or infinity")
-    return _basis_of(model, kernel, vectors, np.full(len(vectors), -1))
+    return vectors, np.full(len(vectors), -1)

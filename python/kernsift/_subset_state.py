@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from . import _core
-from ._memory import check_memory
+from ._memory import ROW_VECTORS, STRIPS, check_memory
 from ._selectors import GIVEN_TOL
 
 Array = NDArray[np.float64]
@@ -30,6 +30,8 @@ GCV_TOLL = 1.4
 # Part of the variance of y that is taken for noise whatever the fit: below it a residual is rounding of the sums.
 NOISE_FLOOR = 1e-12
 _EPS = np.finfo(np.float64).eps
+# As in cpp/core/subset.cpp: with fewer kernels threads sum parts of so many rows, each in a square of its own.
+_SHARED, _ROWS_OF_PART = 1024, 4096
 
 
 @dataclass(frozen=True)
@@ -54,11 +56,6 @@ class Basis:
     ) -> Self:
         """Keep the vectors that are independent of those before them; with ``room`` for another triangle beside L."""
         m = len(vectors)
-        check_memory(
-            (1 if room else 3) * 8 * m * (m + 1),
-            f"a fit on {m} kernels",
-            "take fewer (max_basis)" + ("" if room else ", or keep_sums=False and a number for alpha"),
-        )
         square = np.zeros((m, m + 1)) if room else None
         out = None if square is None else square[:, :m]
         kept, L = _core.select_independent(kernel, vectors, np.arange(m), tol, m, out, threads)
@@ -229,6 +226,22 @@ class SubsetState:
         )
 
 
+def sums_doubles(m: int, n: int, d: int, outputs: int, threads: int) -> int:
+    """Doubles that `SubsetState.of` takes for n rows on m kernels, M not counted."""
+    parts = min(threads, -(-n // _ROWS_OF_PART)) if m < _SHARED and n > _ROWS_OF_PART else 0
+    # an M for each thread; K of a block of rows for each, vectors, what is prepared of them, z and products
+    return parts * m * m + m * (STRIPS * max(parts, 1) + 4 * (d + outputs)) + (ROW_VECTORS + 2 * outputs) * n
+
+
+def solution_doubles(m: int, outputs: int, alpha: Any) -> int:
+    """Doubles that a solution from the sums takes, beside L and M."""
+    if not isinstance(alpha, str) and alpha > 0:
+        return m * m  # the ridge's factor
+    # M about the mean (and before it an outer product); the core's copy, eigenvectors and a copy of those; with "loo"
+    # instead, after it, T and the core's copy, and U of a block of rows and the ridges of a grid
+    return 4 * m * m + (m * (2 * STRIPS + 60 * (1 + outputs)) if alpha == "loo" else 0)
+
+
 def rounding(basis: Basis, fast: bool) -> float:
     """Rounding of M, relative to its largest eigenvalue."""
     return float(_EPS * (basis.growth() if fast else len(basis.vectors)))
@@ -269,6 +282,14 @@ class Centred:
         if self._spectrum is None:
             self._spectrum = _core.spectrum(np.ascontiguousarray(self.M), self.z)
         return self._spectrum
+
+    def _without_factor(self) -> tuple[Array, Array, Array]:
+        """The spectrum, where there was room for the ridge's factor and rounding forbids it."""
+        if self._spectrum is None:
+            m = len(self._sum)
+            needed = solution_doubles(m, self.z.shape[1], 0)
+            check_memory(needed, f"the eigenvectors of the sums on {m} kernels", "give a larger alpha, or take fewer")
+        return self.spectrum
 
     @property
     def largest(self) -> float:
@@ -350,7 +371,7 @@ class Centred:
             theta = _core.solve_triangle(R, _core.solve_triangle(R, self.z, False, True), False, False)
         if theta is None or not np.isfinite(theta).all():
             # the smallest minimiser: directions below rounding hold nothing but rounding
-            values, vectors, f = self.spectrum
+            values, vectors, f = self._without_factor()
             real = values > self.precision * self.largest
             theta = vectors[:, real] @ (f[real] / (values[real] + alpha)[:, None])
         return theta
@@ -363,7 +384,7 @@ class Centred:
         centred = np.ascontiguousarray((W - self.mean).T)
         if self._spectrum is None and (R := self.factor(alpha)) is not None:
             return _core.solve_triangle(R, centred, False, True), _core.solve_triangle(R, self.z, False, True)
-        values, vectors, f = self.spectrum
+        values, vectors, f = self._without_factor()
         scale = 1.0 / np.sqrt(values + alpha)[:, None]
         return scale * (vectors.T @ centred), scale * f
 

@@ -14,9 +14,10 @@ from sklearn.base import clone
 from . import _core
 from ._batch import ALPHAS, GAMMA_FACTORS, BatchLSSVM
 from ._kernel import resolve_gamma
+from ._memory import check_memory
 from ._online_base import OnlineBase
 from ._subset_base import SubsetBase
-from ._subset_state import GCV_TOLL, Basis, Centred, SubsetState
+from ._subset_state import GCV_TOLL, Basis, Centred, SubsetState, solution_doubles, sums_doubles
 from ._validation import as_targets, check_array, check_weights, checked_block, ridge_grid
 
 Array = NDArray[np.float64]
@@ -258,6 +259,14 @@ def _subset(
         yield _Width(errors, len(model._basis.vectors), time.perf_counter() - begin, finish)
 
 
+def _check_exact(m: int, shape: tuple[int, ...], outputs: int, criterion: str) -> None:
+    """Refuse the exact solution on the dictionary of an online model, for all ridges."""
+    n, d = shape
+    sums = sums_doubles(m, n, d, outputs, 1)
+    solution = solution_doubles(m, outputs, criterion)
+    check_memory(2 * m * m + max(sums, solution), f"tune on {m} kernels", "take fewer (max_basis)")
+
+
 def _online(
     estimator: Any, X: Any, y: Any, weight: Array, widths: list[Any], alphas: Array, criterion: str
 ) -> Iterator[_Width]:
@@ -271,6 +280,7 @@ def _online(
             data, values = checked_block(model, X, y, reset=False, multi_output=True, y_numeric=True)
             targets = as_targets(values)
         rows = (data, targets, weight)
+        _check_exact(model.n_basis_, data.shape, targets.shape[1], criterion)
         basis = Basis.of(model._fitted().kernel, model.basis_vectors_, model.basis_indices_)
         problem = Centred(SubsetState.of(basis, *rows), bool(model.fit_intercept))
         errors = _criterion(problem, basis, rows, alphas, criterion)
