@@ -9,7 +9,7 @@ import pickle
 
 import numpy as np
 import pytest
-from kernsift import OnlineLSSVMClassifier, OnlineLSSVMRegressor
+from kernsift import KRLSRegressor, OnlineLSSVMClassifier, OnlineLSSVMRegressor
 
 
 @pytest.fixture
@@ -178,6 +178,35 @@ def test_extreme_scales_work(data, engine, scale, of):
     scaled = model.fit(X * scale, y).predict(X * scale) if of == "X" else model.fit(X, y * scale).predict(X) / scale
     # the scale is not a power of two: rounding differs, the model does not
     np.testing.assert_allclose(scaled, plain, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("most", [1e3, 1e90], ids=["w<1e3", "w<1e90"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: OnlineLSSVMRegressor(gamma=0.5, max_basis=3),
+        lambda: OnlineLSSVMRegressor(gamma=0.5, max_basis=3, exact_rows=8),
+        lambda: OnlineLSSVMRegressor(gamma=0.5, max_basis=3, forgetting=0.9),
+        lambda: OnlineLSSVMRegressor(gamma=0.5, max_basis=3, window=12),
+        lambda: OnlineLSSVMRegressor(gamma=0.5, max_basis=3, engine="inverse"),
+        lambda: KRLSRegressor(gamma=0.5, alpha=0.1, max_basis=3, on_full="drop-oldest"),
+        lambda: KRLSRegressor(gamma=0.5, alpha=0.1, max_basis=3, on_full="stop"),
+    ],
+    ids=["prune", "exact", "forgetting", "window", "inverse", "drop-oldest", "stop"],
+)
+def test_weights_further_apart_than_a_double_reaches_leave_numbers(make, most):
+    """What such rows say is lost in rounding; the state must not be."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(1500, 1))
+        y = rng.normal(size=(1500, 2)) * 10.0 ** rng.uniform(0, 90 * (seed % 2), size=(1500, 1))
+        weight = 10.0 ** rng.uniform(-90, np.log10(most), 1500)
+        model = make()
+        for first in range(0, 1500, 500):
+            block = slice(first, first + 500)
+            model.partial_fit(X[block], y[block], weight[block])
+        for name, array in model._core.state().items():
+            assert np.isfinite(array).all(), (seed, name)
 
 
 @pytest.mark.parametrize("engine", ["orthonormal", "inverse"])

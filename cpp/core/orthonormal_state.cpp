@@ -222,16 +222,12 @@ void OrthonormalState::remove(Index i) {
   // the direction that left is the last coordinate: condition on it
   auto c = column_.head(dimension());
   C_.column(last, c);
-  constexpr double kLeastPart = 1e-60;
-  if (!(c[last] > kLeastPart * c.cwiseAbs().maxCoeff())) {
+  const bool lost = !(c[last] > 0 && Look::bounded(c.head(last).squaredNorm() / c[last], most_of_trace(), 0.0));
+  if (lost) {
     // Kernel values or weights lie further apart than a double reaches, and rounding has left nothing of this direction.
-    // What comes of it means little (`health` says so), but must be numbers.
-    C_.settle();
-    const double lift = 1.0 / std::max(alpha_, 1e-150) - c[last];
+    // It goes as if no row had reached it: what comes of that means little (`health` says so), but must be numbers.
     c.setZero();
-    c[last] = 1.0;
-    C_.add_outer(c, lift);
-    C_.column(last, c);
+    c[last] = 1.0 / std::max(alpha_, kSmallest);
     removals_ = 2 * m + 64;
   }
   const double corner = c[last];
@@ -244,7 +240,10 @@ void OrthonormalState::remove(Index i) {
     theta_.col(o).head(last) -= (tau / corner) * c.head(last);  // [JP 18]: the sign is minus
     xi_[o] += tau * (tau / corner);                             // [JP 19]
   }
-  C_.owe_remove_last();  // [JP 17]
+  if (lost)
+    C_.drop_last();
+  else
+    C_.owe_remove_last();  // [JP 17]
   log_det_ += std::log(corner);
   // what is tracked loses a digit or two over thousands of swaps; once in 2m of them it costs O(m^2) to renew
   if (tracking_ && ++removals_ >= std::max<Index>(2 * m, 64)) refresh_scores();

@@ -111,6 +111,11 @@ void SymmetricInverse::owe_remove_last() {
   owe_outer(u.head(size_), -1.0 / u[size_]);
 }
 
+void SymmetricInverse::drop_last() {
+  settle();
+  --size_;
+}
+
 // The congruence from the right (columns, below the diagonal) and on the diagonal, rotation by rotation; then from the
 // left: what is above row q of a column has met all of its rotations, so column q waits for those behind q only.
 void SymmetricInverse::rotate(const Rotations& rotations, Index offset) {

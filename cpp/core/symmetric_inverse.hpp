@@ -62,6 +62,8 @@ class SymmetricInverse {
   // B loses row and column i [JP 17]; later ones move up.
   void remove(Index i);
   void owe_remove_last();
+  // The inverse itself loses its last row and column.
+  void drop_last();
 
   // B^-1 <- G' B^-1 G for a chain of rotations of the coordinates offset + first, ...
   void rotate(const Rotations& rotations, Index offset);

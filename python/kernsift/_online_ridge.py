@@ -43,7 +43,10 @@ def choose_ridge(core: Any) -> None:
     theta, weight = arrays["theta"], float(np.ravel(arrays["target_weight"])[0])
     cross = arrays["information"]  # Z'VZ + alpha diag(0, I)
     if not cross.size:
-        cross = np.linalg.inv(arrays["inverse"])
+        try:
+            cross = np.linalg.inv(arrays["inverse"])
+        except np.linalg.LinAlgError:  # weights so far apart that rounding is all there is to choose by
+            return
     del arrays  # several matrices as large
     moment = cross @ theta
     first = int(with_bias)
