@@ -29,6 +29,7 @@ NOT_SANITIZED = {
     "test_fuzz.py::test_no_input": "bounds the address space of its processes",
     "test_memory.py::test_a_huge_cap": "bounds memory, which the runtime multiplies",
     "test_memory.py::test_a_peak": "bounds memory, which the runtime multiplies",
+    "test_subset.py::test_a_fit_without_its_sums_takes_one_square": "bounds memory",
     "test_threads.py::test_a_process_out_of_memory": "bounds the address space",
     "test_threads.py::test_other_threads_run_while_the_core_works": "counts ticks of a clock",
 }

@@ -222,7 +222,10 @@ RECORDS = ("gcv_path_", "path_", "_path", "loo_grid_")
 
 #: What scikit-learn's scores, files that are not there and foreign iterables raise themselves; a path is a Parquet
 #: file's, and ImportError the answer where nothing reads those.
-FOREIGN = {"score": (OverflowError,), "fit_batches": (FileNotFoundError, ImportError, NotImplementedError)}
+FOREIGN = {
+    "score": (OverflowError, ZeroDivisionError),
+    "fit_batches": (FileNotFoundError, ImportError, NotImplementedError),
+}
 
 #: Methods that take whole numbers or nothing, and which number.
 BY_NUMBER = ("prune", "resize", "at_size", "health", "sparsify", "get_feature_names_out")

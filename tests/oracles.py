@@ -32,8 +32,10 @@ KernelFunction = Callable[[Array, Array], Array]
 REJECTED_NOVELTY, REJECTED_USEFULNESS, ADMITTED, SWAPPED, BOUNCED, REFUSED, IGNORED = range(7)
 #: A squared distance below this fraction of k(x, x) is never admitted.
 NOVELTY_FLOOR = 1e-10
-#: Pruning scores this close (relative to the smallest) are a tie and fall to the oldest element.
+#: Pruning scores this close (relative to the smallest) are a tie and fall to the oldest element,
 TIE = 1e-9
+#: and so are all below this part of the squares of the targets: costs, in double, know no less.
+NOTHING = 1e-20
 #: Whether long double is wider than double here.
 EXTENDED = bool(np.finfo(np.longdouble).eps < 1e-18)
 
@@ -695,7 +697,8 @@ class PaperModel:
             padded[keep] = beta_i
             scores[i] = self.cost_increase(grown, grown_basis, weights, beta_g, bias_g, padded, bias_i)
         scores[m] *= self.hysteresis
-        tied = np.flatnonzero(scores <= scores.min() * (1 + TIE))
+        nothing = NOTHING * (weights[:, None] * Y**2).sum()
+        tied = np.flatnonzero(scores <= max(scores.min() * (1 + TIE), nothing))
         others = np.delete(scores, tied)
         if len(others):
             found.margin = min(found.margin, float(1 - scores.min() / others.min()))

@@ -54,11 +54,11 @@ Outcome Admission::judge(double delta, double k_self, double usefulness, double 
 }
 
 // A score that is no number says that the element is beyond the arithmetic: it goes first.
-Index weakest(const ConstVectorRef& scores, double newcomer) {
+Index weakest(const ConstVectorRef& scores, double newcomer, double nothing) {
   double lowest = newcomer;
   for (Index i = 0; i < scores.size(); ++i)
     if (scores[i] < lowest) lowest = scores[i];
-  const double bound = lowest > 0 ? lowest * (1.0 + kTie) : lowest;
+  const double bound = std::max(lowest > 0 ? lowest * (1.0 + kTie) : lowest, nothing);
   for (Index i = 0; i < scores.size(); ++i)
     if (!(scores[i] > bound)) return i;
   return scores.size();

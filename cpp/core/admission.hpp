@@ -35,9 +35,11 @@ class TargetMoments {
   // Population variance, summed over the outputs: the unit of usefulness_tol. Targets that differ by less than 1e-10 of
   // their size count as differing by that: of a constant only rounding is left, and it must not become kernels.
   double variance() const {
-    constexpr double kRounding = 1e-20;
     return weight_ > 0 ? std::max(squares_ / weight_, kRounding * mean_.squaredNorm()) : 0.0;
   }
+
+  // Of the squares of the targets, and so of any cost, what is rounding.
+  double rounding() const { return kRounding * (squares_ + weight_ * mean_.squaredNorm()); }
 
   double weight() const { return weight_; }
   // The past counts less: all weights times `factor`.
@@ -55,6 +57,7 @@ class TargetMoments {
   }
 
  private:
+  static constexpr double kRounding = 1e-20;
   Vector mean_;
   double weight_ = 0, squares_ = 0;
 };
@@ -79,8 +82,9 @@ struct Admission {
 };
 
 // The element to delete: the oldest among those within 1e-9 of the lowest score, because isolated points tie
-// exactly and rounding must not choose between them. Answers scores.size() when the newcomer, whose score is
-// `newcomer` and who is the youngest, is the one. A score that is no number counts among the lowest.
-Index weakest(const ConstVectorRef& scores, double newcomer);
+// exactly and rounding must not choose between them, nor between those whose score is `nothing` or less. Answers
+// scores.size() when the newcomer, whose score is `newcomer` and who is the youngest, is the one. A score that is no number
+// counts among the lowest.
+Index weakest(const ConstVectorRef& scores, double newcomer, double nothing);
 
 }  // namespace kernsift

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace kernsift {
 
@@ -185,7 +186,7 @@ Index KernelLSTD::find_victim(const Newcomer& x, Index which) {
     largest = std::max(largest, d);
     scores_[i] = coefficient * coefficient / d;
   }
-  const Index victim = weakest(scores_.head(m), x.usefulness);
+  const Index victim = weakest(scores_.head(m), x.usefulness, -std::numeric_limits<double>::infinity());
   if (victim == m) return m;
   // deleting i divides by U_ii
   const double d = std::abs(diagonal_[victim] + wb[victim] * vb[victim] / (x.delta * x.schur));

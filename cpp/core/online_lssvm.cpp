@@ -128,7 +128,7 @@ auto OnlineLSSVM<State>::admit_exactly(const Look& look, const double* x, Index 
     } else if (settings_.max_basis > 0 && m == settings_.max_basis) {
       if (scores_.size() < m) scores_.resize(m);
       if (!state_.scores_after_exact_growth(w_.head(p), look.delta, scores_.head(m))) return {Outcome::refused, -1};
-      victim = weakest(scores_.head(m), settings_.hysteresis * usefulness);
+      victim = weakest(scores_.head(m), settings_.hysteresis * usefulness, moments_.rounding());
       if (victim == m) return {Outcome::bounced, -1};
     }
     state_.grow_exact(w_.head(p), look.delta, s, recent_.weights());
@@ -174,7 +174,7 @@ auto OnlineLSSVM<State>::admit(const Look& look, const double* x, Index row) -> 
       state_.normal(look);
       return {Outcome::refused, -1};
     }
-    victim = weakest(scores_.head(m), settings_.hysteresis * look.usefulness);
+    victim = weakest(scores_.head(m), settings_.hysteresis * look.usefulness, moments_.rounding());
     if (victim == m) {
       state_.normal(look);
       return {Outcome::bounced, -1};
@@ -272,7 +272,7 @@ void OnlineLSSVM<State>::prune(Index kernels) {
     const Index m = dictionary_.size();
     if (scores_.size() < m) scores_.resize(m);
     state_.scores(scores_.head(m));
-    const Index victim = weakest(scores_.head(m), std::numeric_limits<double>::infinity());
+    const Index victim = weakest(scores_.head(m), std::numeric_limits<double>::infinity(), moments_.rounding());
     state_.remove(victim);
     if constexpr (State::kLearnsRuns)
       if (recent_.size() > 0) recent_.drop_last(state_.rotations(), state_.dimension() - state_.size());
