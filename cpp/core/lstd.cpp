@@ -250,10 +250,18 @@ void KernelLSTD::remove(Index i) {
     double* t = theta_.data() + rotations_.first + static_cast<Index>(q);
     rotations_.chain[q].apply(t[0], t[1]);
   }
-  theta_.head(last) -= (theta_[last] / C_.view()(last, last)) * C_.view().col(last).head(last);
-  C_.remove(last);
+  const double corner = C_.view()(last, last);
+  const double beside =
+      std::max(C_.view().col(last).cwiseAbs().maxCoeff(), C_.view().row(last).cwiseAbs().maxCoeff());
+  const bool lost = !(std::abs(corner) > kFloor * kFloor * beside);
+  if (lost) {  // of this direction rounding has left nothing: it goes as if nothing had reached it
+    C_.drop_last();
+  } else {
+    theta_.head(last) -= (theta_[last] / corner) * C_.view().col(last).head(last);
+    C_.remove(last);
+  }
   dictionary_.remove(i);
-  if (tracking_ && ++removals_ >= std::max<Index>(last, 64)) refresh_diagonal();
+  if (tracking_ && (++removals_ >= std::max<Index>(last, 64) || lost)) refresh_diagonal();
 
   auto u = u_.head(last);
   auto v = v_.head(last);

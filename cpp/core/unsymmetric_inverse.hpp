@@ -27,6 +27,8 @@ class UnsymmetricInverse {
   void border(const ConstVectorRef& u, const ConstVectorRef& v, double schur);
   // B loses row and column i [LSTD prune]; later ones move up.
   void remove(Index i);
+  // The inverse itself loses its last row and column.
+  void drop_last() { --size_; }
 
   // B^-1 <- G' B^-1 G for a chain of rotations of the coordinates.
   void rotate(const Rotations& rotations);
