@@ -352,20 +352,34 @@ class Fuzzer:
 
     def _call(self, method: Any, arguments: tuple[Any, ...], options: dict[str, Any]) -> bool:
         """Whether it answered."""
+        refusals = (ValueError, TypeError, MemoryError, *FOREIGN.get(method.__name__, ()))
+
+        def answered() -> bool:
+            method(*arguments, **options)
+            return True
+
         with in_time():
             try:
-                method(*arguments, **options)
-            except (ValueError, TypeError, MemoryError, *FOREIGN.get(method.__name__, ())) as error:
-                self.counts["refused"] += 1
-                if len(str(error)) < 12:
-                    raise WrongError(f"{type(error).__name__}({error}) says too little: {self.last}") from error
-                return False
-            except Hang:
-                raise WrongError(f"no end after {PATIENCE} s: {self.last}") from None
+                return bool(judged(self, answered, refusals))
+            except WrongError:
+                raise
             except Exception as error:
                 raise WrongError(f"{type(error).__name__}: {error}: {self.last}") from error
-        self.counts["answered"] += 1
-        return True
+
+
+def judged(fuzzer: Any, attempt: Callable[[], Any], refusals: tuple[Any, ...]) -> Any:
+    """The answer of an attempt, or None where it is refused with a text; in_time() is the caller's."""
+    try:
+        answer = attempt()
+    except refusals as error:
+        fuzzer.counts["refused"] += 1
+        if len(str(error)) < 12:
+            raise WrongError(f"{error!r} says too little: {fuzzer.last}") from error
+        return None
+    except Hang:
+        raise WrongError(f"no end after {PATIENCE} s: {fuzzer.last}") from None
+    fuzzer.counts["answered"] += 1
+    return answer
 
 
 @contextlib.contextmanager
@@ -414,18 +428,8 @@ class _InFiles:
         _forbid_running()
 
     def read(self, attempt: Callable[[], Any]) -> Any:
-        """What the attempt makes of the file, or None where it is refused with a text; in_time() is the caller's."""
-        try:
-            answer = attempt()
-        except ValueError as error:
-            self.counts["refused"] += 1
-            if len(str(error)) < 12:
-                raise WrongError(f"{error!r} says too little: {self.last}") from error
-            return None
-        except Hang:
-            raise WrongError(f"no end after {PATIENCE} s: {self.last}") from None
-        self.counts["answered"] += 1
-        return answer
+        """What the attempt makes of the file, or None where it is refused; in_time() is the caller's."""
+        return judged(self, attempt, (ValueError,))
 
 
 class FileFuzzer(_InFiles):
