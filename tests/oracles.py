@@ -30,8 +30,8 @@ KernelFunction = Callable[[Array, Array], Array]
 
 #: Outcome codes of one row (the core's `learn` returns them).
 REJECTED_NOVELTY, REJECTED_USEFULNESS, ADMITTED, SWAPPED, BOUNCED, REFUSED, IGNORED = range(7)
-#: A squared distance below this fraction of k(x, x) is never admitted.
-NOVELTY_FLOOR = 1e-10
+#: A row becomes a kernel where delta^2 exceeds this part of k* (k* + sum_j a_j^2 k_jj): what a double resolves.
+RESOLUTION = 1e-14
 #: Pruning scores this close (relative to the smallest) are a tie and fall to the oldest element,
 TIE = 1e-9
 #: and so are all below this part of the squares of the targets: costs, in double, know no less.
@@ -651,14 +651,16 @@ class PaperModel:
             found.outcome, found.use = REJECTED_USEFULNESS, self.dtype.type(0)
             return found
         novel = exceeds(delta, self.novelty_tol * prior)
-        if not novel and delta <= NOVELTY_FLOOR * prior:
+        squares = (a[:, 0] ** 2 * np.diag(K)).sum()
+        unresolved = RESOLUTION * prior * (prior + squares)
+        if not novel and delta**2 <= unresolved:
             return found
 
         # The two designs of this row: after a normal step, and grown by x (column K~ a, own row exact).
         normal = np.vstack([self.design, k.T])
         grown_basis = np.vstack([basis, x])
         grown = np.vstack([np.hstack([self.design, self.design @ a]), np.append(k[:, 0], prior)])
-        if delta > NOVELTY_FLOOR * prior:
+        if delta > 1e-12 * prior:  # nearer, and the usefulness is rounding
             beta_n, bias_n, cost_n = self.fit(normal, basis, Y, weights)
             beta_g, bias_g, cost_g = self.fit(grown, grown_basis, Y, weights)
             padded = np.vstack([beta_n, np.zeros((1, Y.shape[1]), self.dtype)])
@@ -667,9 +669,6 @@ class PaperModel:
             if found.use < 1e-26 * (weights[:, None] * Y**2).sum():
                 found.use = self.dtype.type(0)  # the square of a rounding error is not a usefulness
         if not novel:
-            return found
-        if not exceeds(delta, NOVELTY_FLOOR * prior):
-            found.outcome = REFUSED
             return found
 
         t = len(weights)
@@ -683,6 +682,9 @@ class PaperModel:
             admitted = exceeds(delta * found.use / t, self.usefulness_tol * variance)
         if not admitted:
             found.outcome = REJECTED_USEFULNESS
+            return found
+        if not exceeds(delta**2, unresolved):
+            found.outcome = REFUSED
             return found
         if self.max_basis == 0 or m < self.max_basis:
             found.outcome = ADMITTED
@@ -1168,8 +1170,6 @@ class ExplicitLSTD:
         delta = k_self - k_x @ a
         if not delta > self.novelty_tol * k_self:
             return REJECTED_NOVELTY, -1
-        if not delta > NOVELTY_FLOOR * k_self:
-            return REFUSED, -1
         after = self.U, self.w
         self.take_back()
         Uz, hU = self.U @ self.z, self.h @ self.U
@@ -1191,6 +1191,8 @@ class ExplicitLSTD:
         }
         if not rules[self.admission]:
             return REJECTED_USEFULNESS, -1
+        if not delta**2 > RESOLUTION * k_self * (k_self + (a**2 * np.diag(self.kernel(D, D))).sum()):
+            return REFUSED, -1
         w_b, v_b = a + delta_p / Delta * Uz, a + delta_q / Delta * hU
         old = self.identifiers, self.K_inverse, self.h, self.trace
         m = len(a)

@@ -101,6 +101,20 @@ def test_damage_is_found_and_named(engine, name, change, said):
     assert "25 kernels and max_basis=24" in model.health()["problems"]
 
 
+@pytest.mark.parametrize("engine", ["orthonormal", "inverse"])
+def test_kernels_that_are_dependent_up_to_rounding_are_named(engine):
+    """Models of 0.1.0 can hold them: ordered rows with a small `novelty_tol`."""
+    model = OnlineLSSVMRegressor(gamma=0.5, engine=engine).partial_fit(np.array([[0.0], [1.0], [5.0]]), [1.0, 2.0, 4.0])
+    near = np.array([[0.0], [2e-8]])
+    assert model.n_basis_ == len(near)
+    L = np.linalg.cholesky(np.array([[1.0, 1.0], [1.0, 1.0 + 2e-16]]))
+    inverse = np.linalg.inv(L @ L.T)
+    kept = {"basis": lambda _: near, "factor": lambda _: L} if engine == "orthonormal" else {}
+    kept = kept or {"basis": lambda _: near, "kernel_inverse": lambda _: inverse}
+    report = damaged(model, **kept).health()
+    assert any("dependent up to rounding" in problem for problem in report["problems"]), report["problems"]
+
+
 def test_prequential_in_a_window_predicts_as_predict_does():
     """The core forgets the oldest row before it looks at the next; the state machine met the difference."""
     X, y = rows(60)

@@ -202,7 +202,8 @@ def test_minimise_keeps_light_rows_beside_heavy_ones() -> None:
     rhs = [total(w * z[p] * y for w, z, y in zip(weights, exact, targets, strict=True)) for p in range(3)]
     theta = np.array([float(x) for x in rational_solve(M, rhs)])
     got = minimise(Z, np.zeros((8, 0)), Y[:, None], v, alpha).theta[:, 0]
-    assert off(got, theta) < 1e-13
+    # Rounding leaves the heavy rows parallel up to 2^35 * 24 eps = 2e-4, which weighs 3e-8 beside light rows of 30.
+    assert off(got, theta) < 1e-9
     root = np.sqrt(v)[:, None]
     Q, R = np.linalg.qr(np.vstack([root * Z, np.sqrt(alpha) * np.eye(3)]))
     lapack = np.linalg.solve(R, Q.T @ np.append(root[:, 0] * Y, np.zeros(3)))
@@ -774,13 +775,13 @@ def test_paper_model_ties_fall_to_the_oldest() -> None:
 
 
 def test_paper_model_refuses_near_duplicates() -> None:
-    """Below 1e-10 k(x, x) nothing is admitted: counted as refused where the user's threshold would have
+    """Where delta^2 <= 1e-14 (1 + |a|^2) nothing is admitted: counted as refused where the user's thresholds would have
     let it pass."""
-    gap = 2e-6  # delta = 2 gamma gap^2 = 5.6e-12
+    gap = 2e-6  # delta = 2 gamma gap^2 = 5.6e-12, with a = (1, 0)
     X = np.array([[0.0], [1.0], [gap], [0.0]])
     Y = np.array([1.0, -1.0, 3.0, -2.0])
     for admission in ("product", "novelty"):
-        strict = PaperModel(RBF, 0.1, novelty_tol=1e-12, admission=admission, fit_intercept=False)
+        strict = PaperModel(RBF, 0.1, novelty_tol=1e-12, usefulness_tol=0.0, admission=admission, fit_intercept=False)
         assert strict.learn(X, Y)[1].tolist() == [ADMITTED, ADMITTED, REFUSED, REJECTED_NOVELTY]
         loose = PaperModel(RBF, 0.1, novelty_tol=1e-2, admission=admission, fit_intercept=False)
         assert loose.learn(X, Y)[1].tolist() == [ADMITTED, ADMITTED, REJECTED_NOVELTY, REJECTED_NOVELTY]

@@ -41,7 +41,6 @@ void TargetMoments::add(const double* y, double weight) {
 
 Outcome Admission::judge(double delta, double k_self, double usefulness, double t, double variance) const {
   if (!(delta > novelty_tol * k_self)) return Outcome::rejected_novelty;
-  if (too_near(delta, k_self)) return Outcome::refused;
   const double tol2 = usefulness_tol * variance;
   bool useful = true;
   switch (rule) {

@@ -62,13 +62,16 @@ class TargetMoments {
   double weight_ = 0, squares_ = 0;
 };
 
-// Nearer than this to the span of the dictionary, relative to k(x, x), the rounding of delta decides (MATH 8.3).
-constexpr double kNoveltyFloor = 1e-10;
-// Nearer than this to the origin, whatever the span, P^-1 and the coefficients would leave the range of a double.
-constexpr double kLeastDelta = 1e-100;
-// Whether a row is too near to the span for the arithmetic.
-constexpr bool too_near(double delta, double k_self) {
-  return !(delta > kNoveltyFloor * k_self && delta > kLeastDelta);
+// Whether delta, the squared distance of a row to the span, is known well enough for the row to become a kernel.
+//
+// With a = K^-1 k the coefficients of its projection, the rounding of the factor of K_mm leaves in delta an error of
+// eps (k(x, x) + sum_j a_j^2 k(x_j, x_j)), which grows without bound where the kernels are nearly dependent and the row
+// lies beyond them, however large their pivots. It may take a part of delta that is itself proportional to delta: the
+// closer a kernel, the more it amplifies the errors of those that follow. A fixed part starves the dictionary of ordered
+// rows, because kernels close together leave no room for distant ones. `resolution` is in units of k(x, x)^2.
+constexpr bool is_resolved(double delta, double k_self, double coefficient_squares, double resolution) {
+  constexpr double kLeastDelta = 1e-100;  // below, P^-1 and the coefficients leave the range of a double
+  return delta * delta > resolution * k_self * (k_self + coefficient_squares) && delta > kLeastDelta;
 }
 
 struct Admission {
@@ -77,7 +80,7 @@ struct Admission {
   double usefulness_tol;  // TOL2, relative to the variance of the targets
 
   // delta: squared distance to the span; usefulness: decrease of the cost; t: rows seen, this one included.
-  // Answers rejected_novelty, rejected_usefulness, refused, or admitted (if there is room).
+  // Returns rejected_novelty, rejected_usefulness, or admitted (if there is room and the distance is resolved).
   Outcome judge(double delta, double k_self, double usefulness, double t, double variance) const;
 };
 

@@ -16,6 +16,13 @@ void Dictionary::append(const double* x, const PreparedRows& rows, Index row, st
   ids_.push_back(id);
 }
 
+double Dictionary::weighted_squares(const ConstVectorRef& a) const {
+  if (kernel_.stationary()) return a.squaredNorm();
+  double sum = 0;
+  for (Index i = 0; i < size(); ++i) sum += a[i] * a[i] * self(i);
+  return sum;
+}
+
 void Dictionary::remove(Index i) {
   for (Index k = i; k + 1 < size(); ++k) vectors_.row(k) = vectors_.row(k + 1);
   panels_.remove(i);

@@ -21,6 +21,7 @@ class Dictionary {
   const Kernel& kernel() const { return kernel_; }
   const Panels& panels() const { return panels_; }
   const std::vector<std::int64_t>& ids() const { return ids_; }
+  double self(Index i) const { return kernel_.self(panels_.norm(i)); }  // k(x_i, x_i)
   Rows vectors() const { return vectors_.topRows(size()); }
 
   void reserve(Index n);
@@ -28,6 +29,9 @@ class Dictionary {
   // `x` is the sample as given, `rows`/`row` the same sample prepared.
   void append(const double* x, const PreparedRows& rows, Index row, std::int64_t id);
   void remove(Index i);
+
+  // sum_i a_i^2 k(x_i, x_i): the squared coefficients of a projection, in units of the kernel.
+  double weighted_squares(const ConstVectorRef& a) const;
 
   // k(element i, row first + r) for all elements; `out` has padded() rows.
   void block(const PreparedRows& rows, Index first, Index count, MatrixRef out) const {

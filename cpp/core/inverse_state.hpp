@@ -28,6 +28,8 @@ class InverseState {
 
   Look look(const ConstVectorRef& k, double k_self, const double* y, double v);
   const Vector& residual() const { return rho_; }
+  Eigen::Map<const Vector> coefficients_of_row() const { return {a_.data(), size()}; }
+  static constexpr double kResolution = 1e-9;  // of `is_resolved`: an explicit inverse keeps half as many digits
   void normal(const Look& row);
   void grow(const Look& row);
   void seat_bias(const double* y, double v);

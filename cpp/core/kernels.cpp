@@ -388,11 +388,11 @@ void Kernel::prepare(const Rows& X, PreparedRows& out) const {
   }
 }
 
-double Kernel::self(const PreparedRows& rows, Index row) const {
+double Kernel::self(double norm) const {
   if (stationary()) return 1.0;
-  if (kind_ == KernelKind::linear) return rows.norm(row);
+  if (kind_ == KernelKind::linear) return norm;
   const Polynomial value{degree_, coef0_};
-  return simd::pfirst(value(splat(rows.norm(row)), splat(0.0), splat(0.0)));
+  return simd::pfirst(value(splat(norm), splat(0.0), splat(0.0)));
 }
 
 void Kernel::block(const Panels& elements, const PreparedRows& rows, Index first, Index count,

@@ -93,8 +93,9 @@ class Kernel {
   // Rows into the coordinates the kernel works in. Allocates only when `out` has to grow.
   void prepare(const Rows& X, PreparedRows& out) const;
 
-  // k(x, x) of a prepared row.
-  double self(const PreparedRows& rows, Index row) const;
+  // k(x, x) of a prepared row, or of its squared norm.
+  double self(const PreparedRows& rows, Index row) const { return self(rows.norm(row)); }
+  double self(double norm) const;
 
   // out(i, r) = k(element i, row first + r) for i < elements.padded(): the padding holds numbers without meaning.
   // `out` is column-major with outer stride >= elements.padded().

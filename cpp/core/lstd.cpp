@@ -111,13 +111,16 @@ auto KernelLSTD::consider(Index which, Index row) -> Event {
   const double k_self = dictionary_.kernel().self(prepared_, 2 * row + which);
   const double delta = std::max(0.0, k_self - follower(Follower(kHere + which)).squaredNorm());
   if (!(delta > settings_.admission.novelty_tol * k_self)) return {Outcome::rejected_novelty, -1};
-  if (too_near(delta, k_self)) return {Outcome::refused, -1};
   const Newcomer x = look_along(which, row, delta);
   const double mean = rewards_.mean()[0];
   const Outcome outcome =
       settings_.admission.judge(delta, k_self, x.usefulness, static_cast<double>(transitions_ + 1),
                                 rewards_.variance() + mean * mean);  // no constant in the model: the mean counts
   if (outcome != Outcome::admitted) return {outcome, -1};
+  auto a = wb_.head(size());
+  a = follower(Follower(kHere + which));
+  span_.coefficients(a);
+  if (!is_resolved(delta, k_self, dictionary_.weighted_squares(a), Span::kResolution)) return {Outcome::refused, -1};
   if (!(std::abs(x.schur) > kFloor * (settings_.alpha + std::abs(x.z * x.h * left_)))) return {Outcome::refused, -1};
 
   const Index m = size();

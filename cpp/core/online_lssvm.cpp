@@ -91,9 +91,10 @@ auto OnlineLSSVM<State>::decide(const Look& look, double k_self, const double* x
   stop_tracking(frozen_now);
   const double usefulness = look.usefulness / frame_;
   count_row(y, v);
-  const Outcome outcome = frozen_now ? Outcome::frozen
-                                     : settings_.admission.judge(look.delta, k_self, usefulness, effective_t_,
-                                                                 moments_.variance());
+  Outcome outcome = frozen_now ? Outcome::frozen
+                               : settings_.admission.judge(look.delta, k_self, usefulness, effective_t_,
+                                                           moments_.variance());
+  if (outcome == Outcome::admitted && !is_resolved(look.delta, k_self)) outcome = Outcome::refused;
   if constexpr (State::kLearnsRuns) {
     if (keep) {
       if (w_.size() < state_.dimension()) w_.resize(grown_capacity(w_.size(), state_.dimension()));
@@ -106,6 +107,14 @@ auto OnlineLSSVM<State>::decide(const Look& look, double k_self, const double* x
   if (outcome == Outcome::admitted) return admit(look, x, row);
   state_.normal(look);
   return {outcome, -1};
+}
+
+// Of the row of the last look. The coefficients cost O(m^2): not where the distance is too small whatever they are.
+template <class State>
+bool OnlineLSSVM<State>::is_resolved(double delta, double k_self) {
+  return kernsift::is_resolved(delta, k_self, 0.0, State::kResolution) &&
+         kernsift::is_resolved(delta, k_self, dictionary_.weighted_squares(state_.coefficients_of_row()),
+                               State::kResolution);
 }
 
 // The same as `admit` for a kernel that is exact on the recent rows; the row itself has been learned.

@@ -125,6 +125,7 @@ class OnlineLSSVM {
   // `row` and `i` are a row's places in the prepared chunk and in the call.
   void learn_row(const Rows& X, Index row, Index i, const Rows& Y, const ConstVectorRef& v, LearnLog& log);
   Event decide(const Look& look, double k_self, const double* x, Index row, const double* y, double v);
+  bool is_resolved(double delta, double k_self);
   Event admit(const Look& look, const double* x, Index row);
   Event admit_exactly(const Look& look, const double* x, Index row);
   void append(const double* x, Index row);

@@ -88,6 +88,17 @@ void OrthonormalState::row_in_kernels() {
   in_kernels_known_ = true;
 }
 
+Eigen::Map<const Vector> OrthonormalState::coefficients_of_row() {
+  const Index m = size();
+  if (tracking_) {  // the scores will need both
+    row_in_kernels();
+    return {in_kernels_.col(1).data(), m};
+  }
+  column_.head(m) = w_.segment(offset(), m);
+  span_.coefficients(column_.head(m));
+  return {column_.data(), m};
+}
+
 void OrthonormalState::normal(const Look& row) {
   const Index p = dimension(), m = size();
   auto h = h_.head(p);

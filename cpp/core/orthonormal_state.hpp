@@ -44,6 +44,9 @@ class OrthonormalState {
   Look look_at(const ConstVectorRef& w, double k_self, const double* y, double v);
   const Vector& residual() const { return rho_; }
   auto coordinates_of_row() const { return w_.head(dimension()); }
+  // a = K^-1 k of the row of the last `look`: its projection on the span, in the kernels. O(m^2); valid until the next step.
+  Eigen::Map<const Vector> coefficients_of_row();
+  static constexpr double kResolution = Span::kResolution;
   void normal(const Look& row);
   void grow(const Look& row);
   // A row learned earlier is forgotten: `row` looked at with minus its weight.

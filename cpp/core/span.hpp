@@ -11,6 +11,9 @@ namespace kernsift {
 
 class Span {
  public:
+  // Of `is_resolved`: some 50 roundings, for ordered streams of all kernels (tests/test_ordered_streams.py).
+  static constexpr double kResolution = 1e-14;
+
   Index size() const { return size_; }
   void reserve(Index n);
   auto block() const { return storage_.topLeftCorner(size_, size_); }  // L, zero above the diagonal

@@ -29,6 +29,11 @@ def health(core: Any, alpha: float, max_basis: int | None) -> dict[str, Any]:
         if facts["kernel_error"] > (_INVERSE_TOL if explicit else _FACTOR_TOL):
             what = "kernel_inverse is not the inverse" if explicit else "factor is not the factor"
             problems.append(f"{what} of the kernel matrix: off by {facts['kernel_error']:.1e}")
+        if (error := _distance_error(state, K, explicit)) > 1:
+            problems.append(
+                "the kernels are dependent up to rounding: the squared distance of a row to their span may be off by "
+                f"{error:.1e} k(x, x)"
+            )
         facts["inverse_condition"] = _look_at_inverse(state["inverse"], K, alpha, explicit, problems)
         if (state["cost"] < 0).any():
             problems.append(f"the cost is negative: {state['cost'].min():.3g}")
@@ -52,6 +57,13 @@ def _kernel_error(state: dict[str, Array], K: Array, explicit: bool) -> float:
         return float(np.abs(state["kernel_inverse"] @ K - np.eye(len(K))).max())
     L = state["factor"]
     return float(np.abs(L @ L.T - K).max() / np.abs(K).max())
+
+
+def _distance_error(state: dict[str, Array], K: Array, explicit: bool) -> float:
+    """Bound of what rounding adds to the squared distance of a row: eps sum_i K_ii (K^-1)_ii, relative to k(x, x)."""
+    inverse = state["kernel_inverse"] if explicit else np.linalg.inv(state["factor"])
+    squares = np.diag(inverse) if explicit else (inverse**2).sum(axis=0)
+    return float(np.finfo(np.float64).eps * (np.diag(K) * squares).sum())
 
 
 def _look_at_inverse(C: Array, K: Array, alpha: float, explicit: bool, problems: list[str]) -> float:

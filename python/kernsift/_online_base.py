@@ -386,7 +386,7 @@ class OnlineBase(CallbackSupport, FittedCore):
 
     @property
     def n_refused_(self) -> int:
-        """Rows too close to the span of the basis for the arithmetic (see ``audit_``)."""
+        """Rows refused as kernels, because double precision does not resolve their distance to the basis."""
         return self.audit_["refused"]
 
     @property
@@ -395,8 +395,8 @@ class OnlineBase(CallbackSupport, FittedCore):
 
         ``admitted`` (became a kernel; swaps included), ``evicted``, ``rejected_novelty`` and ``rejected_usefulness``
         (by which rule a row did not become a kernel), ``bounced`` (admitted at the cap but itself the least useful),
-        ``refused`` (too close to the basis for the arithmetic), ``ignored`` (weight zero), ``frozen`` (learned after
-        ``swap_until``).
+        ``refused`` (double precision does not resolve the distance to the basis), ``ignored`` (weight zero),
+        ``frozen`` (learned after ``swap_until``).
         """
         counts = dict(zip(OUTCOMES, self._fitted().counters.tolist(), strict=True))
         evicted = counts.pop("swapped")
@@ -409,9 +409,10 @@ class OnlineBase(CallbackSupport, FittedCore):
         Returns
         -------
         dict
-            ``sound``; ``problems``, a list of what is not; ``kernel_condition`` and ``inverse_condition``, of the
-            kernel matrix and of the kept inverse; ``kernel_error``, how far the kept factor (or inverse) is from that
-            matrix; and the counts of ``audit_``.  A model that is not sound should be fitted again.
+            ``sound``; ``problems``, a list of what is not; ``limits``, a list of what the arithmetic kept from being
+            learned as configured; ``kernel_condition`` and ``inverse_condition``, of the kernel matrix and of the kept
+            inverse; ``kernel_error``, how far the kept factor (or inverse) is from that matrix; and the counts of
+            ``audit_``.  A model that is not sound should be fitted again.
 
         Examples
         --------
@@ -426,7 +427,14 @@ class OnlineBase(CallbackSupport, FittedCore):
         """
         from ._health import health
 
-        return {**health(self._fitted(), self.alpha_, self.max_basis), **self.audit_}
+        limits = []
+        if self.n_refused_ > 0:
+            limits.append(
+                f"{self.n_refused_} of {self.n_samples_seen_} rows were refused as kernels, because double precision "
+                f"does not resolve their distance to the basis; novelty_tol={self.novelty_tol!r} is too small for "
+                "these rows and this kernel: raise it, or make the kernel narrower (larger gamma)"
+            )
+        return {**health(self._fitted(), self.alpha_, self.max_basis), "limits": limits, **self.audit_}
 
     def _needs_ridge(self, what: str) -> None:
         if self.alpha_ == 0:
