@@ -74,6 +74,14 @@ constexpr bool is_resolved(double delta, double k_self, double coefficient_squar
   return delta * delta > resolution * k_self * (k_self + coefficient_squares) && delta > kLeastDelta;
 }
 
+// The same with the bound sum_j a_j^2 k(x_j, x_j) <= |L^-1|^2 k(x, x) max_j k(x_j, x_j) in place of the coefficients, which
+// cost a back-substitution: true only where they cannot say otherwise. `inverse_norm` as Span estimates it.
+constexpr bool is_surely_resolved(double delta, double k_self, double inverse_norm, double largest_self,
+                                  double resolution) {
+  constexpr double kSafety = 100;  // what the estimate may be short of
+  return is_resolved(delta, k_self, kSafety * inverse_norm * k_self * largest_self, resolution);
+}
+
 struct Admission {
   Rule rule;
   double novelty_tol;     // TOL1, relative to k(x, x)

@@ -1,5 +1,7 @@
 #include "core/dictionary.hpp"
 
+#include <algorithm>
+
 namespace kernsift {
 
 void Dictionary::reserve(Index n) {
@@ -14,6 +16,7 @@ void Dictionary::append(const double* x, const PreparedRows& rows, Index row, st
   vectors_.row(size()) = Eigen::Map<const Eigen::RowVectorXd>(x, kernel_.n_features());
   panels_.append(rows.coordinates(row), rows.norm(row));
   ids_.push_back(id);
+  largest_self_ = std::max(largest_self_, self(size() - 1));
 }
 
 double Dictionary::weighted_squares(const ConstVectorRef& a) const {

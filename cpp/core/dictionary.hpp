@@ -22,6 +22,7 @@ class Dictionary {
   const Panels& panels() const { return panels_; }
   const std::vector<std::int64_t>& ids() const { return ids_; }
   double self(Index i) const { return kernel_.self(panels_.norm(i)); }  // k(x_i, x_i)
+  double largest_self() const { return largest_self_; }                 // of all elements there ever were
   Rows vectors() const { return vectors_.topRows(size()); }
 
   void reserve(Index n);
@@ -43,6 +44,7 @@ class Dictionary {
   Panels panels_;
   RowMatrix vectors_;  // capacity x d
   std::vector<std::int64_t> ids_;
+  double largest_self_ = 0;
 };
 
 }  // namespace kernsift

@@ -23,13 +23,13 @@ void pass(double* C, Index stride, Index n, const double* U, Index u_stride, con
       for (int r = 0; r < n_owed; ++r) su[c][r] = scale[r] * U[r * u_stride + j + c];
     }
     const auto update = [&](Index c, Index i) {
-      for (int r = 0; r < n_owed; ++r) column[c][i] += su[c][r] * U[r * u_stride + i];
+      for (int r = 0; r < n_owed; ++r) column[c][i] = fused(su[c][r], U[r * u_stride + i], column[c][i]);
     };
     for (Index c = 0; c < columns; ++c)  // the triangle on the diagonal
       for (Index i = j + c; i < j + columns; ++i) {
         update(c, i);
-        dot[c] += column[c][i] * x[i];
-        if (i > j + c) out[i] += column[c][i] * x[j + c];
+        dot[c] = fused(column[c][i], x[i], dot[c]);
+        if (i > j + c) out[i] = fused(column[c][i], x[j + c], out[i]);
       }
     if (columns == kColumns) {
       Packet su_[kColumns][n_owed + 1], x_[kColumns], sum[kColumns];
@@ -56,8 +56,8 @@ void pass(double* C, Index stride, Index n, const double* U, Index u_stride, con
       for (; i < n; ++i)
         for (Index c = 0; c < kColumns; ++c) {
           update(c, i);
-          out[i] += column[c][i] * x[j + c];
-          dot[c] += column[c][i] * x[i];
+          out[i] = fused(column[c][i], x[j + c], out[i]);
+          dot[c] = fused(column[c][i], x[i], dot[c]);
         }
       for (Index c = 0; c < kColumns; ++c) dot[c] += simd::predux(sum[c]);
     }
@@ -88,7 +88,7 @@ void substitute(const double* L, Index stride, Index n, double* X, Index x_strid
       for (Index c = 0; c < kColumns; ++c)
         for (int r = 0; r < n_rhs; ++r) {
           dot[c][r] = simd::predux(sum[c][r]);
-          for (Index k = i; k < n; ++k) dot[c][r] += column[c * stride + k] * X[r * x_stride + k];
+          for (Index k = i; k < n; ++k) dot[c][r] = fused(column[c * stride + k], X[r * x_stride + k], dot[c][r]);
         }
     }
     for (Index c = columns - 1; c >= 0; --c) {
@@ -96,7 +96,7 @@ void substitute(const double* L, Index stride, Index n, double* X, Index x_strid
       for (int r = 0; r < n_rhs; ++r) {
         double* x = X + r * x_stride;
         double rest = x[j + c] - dot[c][r];
-        for (Index i = j + c + 1; i < last; ++i) rest -= column[i] * x[i];
+        for (Index i = j + c + 1; i < last; ++i) rest = fused(-column[i], x[i], rest);
         x[j + c] = rest / column[j + c];
       }
     }

@@ -5,6 +5,8 @@
 //   P = K~'VK~ + alpha K,   k = [1; k_m(x)] with a bias (whose row and column of P carry no penalty)
 #pragma once
 
+#include <limits>
+
 #include "core/arrays.hpp"
 #include "core/invariants.hpp"
 #include "core/look.hpp"
@@ -29,6 +31,7 @@ class InverseState {
   Look look(const ConstVectorRef& k, double k_self, const double* y, double v);
   const Vector& residual() const { return rho_; }
   Eigen::Map<const Vector> coefficients_of_row() const { return {a_.data(), size()}; }
+  double inverse_norm() const { return std::numeric_limits<double>::infinity(); }  // the coefficients are at hand
   static constexpr double kResolution = 1e-9;  // of `is_resolved`: an explicit inverse keeps half as many digits
   void normal(const Look& row);
   void grow(const Look& row);

@@ -21,7 +21,7 @@ KernelLSTD::KernelLSTD(Kernel kernel, const LSTDSettings& settings)
 
 void KernelLSTD::reserve(Index n) {
   if (theta_.size() >= n) return;
-  for (Vector* x : {&theta_, &diagonal_, &u_, &v_, &wb_, &vb_, &beta_, &scores_}) x->conservativeResize(n);
+  for (Vector* x : {&theta_, &diagonal_, &u_, &v_, &wb_, &vb_, &beta_, &scores_, &a_, &kernel_u_, &kernel_v_}) x->conservativeResize(n);
   const Index old = followers_.rows();
   followers_.conservativeResize(n, kFollowers);
   followers_.bottomRows(n - old).setZero();
@@ -55,6 +55,7 @@ void KernelLSTD::learn(const Rows& S, const ConstVectorRef& r, const Rows& S_nex
 
       Event here{Outcome::ignored, -1}, there{Outcome::ignored, -1};
       rewards_.add(r.data() + i, 1.0);
+      in_kernels_ = false;
       log.learned[i] = normal(r[i]);
       if (log.learned[i]) {
         here = consider(0, j);
@@ -90,13 +91,10 @@ bool KernelLSTD::normal(double r) {
   C_.add_outer(u, v, -1.0 / Delta);
   theta_.head(m) += (rho / Delta) * u;
   if (tracking_) {
-    auto wb = wb_.head(m);
-    auto vb = vb_.head(m);
-    wb = u;
-    vb = v;
-    span_.coefficients(wb);
-    span_.coefficients(vb);
-    diagonal_.head(m).array() -= wb.array() * vb.array() / Delta;
+    transition_in_kernels();
+    diagonal_.head(m).array() -= kernel_u_.head(m).array() * kernel_v_.head(m).array() / Delta;
+    kernel_u_.head(m) /= Delta;
+    kernel_v_.head(m) /= Delta;
   }
   u /= Delta;
   v /= Delta;
@@ -104,6 +102,16 @@ bool KernelLSTD::normal(double r) {
   rho_ = rho / Delta;
   reward_ = r;
   return true;
+}
+
+// L^-T u and L^-T v: until the basis changes.
+void KernelLSTD::transition_in_kernels() {
+  const Index m = size();
+  kernel_u_.head(m) = u_.head(m);
+  kernel_v_.head(m) = v_.head(m);
+  span_.coefficients(kernel_u_.head(m));
+  span_.coefficients(kernel_v_.head(m));
+  in_kernels_ = true;
 }
 
 // Whether s (which = 0) or s' (1) of the transition just learned becomes a kernel.
@@ -117,16 +125,19 @@ auto KernelLSTD::consider(Index which, Index row) -> Event {
       settings_.admission.judge(delta, k_self, x.usefulness, static_cast<double>(transitions_ + 1),
                                 rewards_.variance() + mean * mean);  // no constant in the model: the mean counts
   if (outcome != Outcome::admitted) return {outcome, -1};
-  auto a = wb_.head(size());
-  a = follower(Follower(kHere + which));
-  span_.coefficients(a);
-  if (!is_resolved(delta, k_self, dictionary_.weighted_squares(a), Span::kResolution)) return {Outcome::refused, -1};
+  auto a = a_.head(size());
+  const bool full = settings_.max_basis > 0 && size() == settings_.max_basis;
+  if (full || !is_surely_resolved(delta, k_self, span_.inverse_norm(), dictionary_.largest_self(), Span::kResolution)) {
+    a = follower(Follower(kHere + which));
+    span_.coefficients(a);
+    if (!is_resolved(delta, k_self, dictionary_.weighted_squares(a), Span::kResolution)) return {Outcome::refused, -1};
+  }
   if (!(std::abs(x.schur) > kFloor * (settings_.alpha + std::abs(x.z * x.h * left_)))) return {Outcome::refused, -1};
 
   const Index m = size();
   Index victim = -1;
-  if (settings_.max_basis > 0 && m == settings_.max_basis) {
-    victim = find_victim(x, which);
+  if (full) {
+    victim = find_victim(x);
     if (victim < 0) return {Outcome::refused, -1};
     if (victim == m) return {Outcome::bounced, -1};
   }
@@ -168,18 +179,16 @@ auto KernelLSTD::look_along(Index which, Index row, double delta) -> Newcomer {
 }
 
 // w_b = a + dp Cz, v_b = a + dq C'h in the kernels' own coordinates; the scores w_i^2 / |U_ii| as they would be after
-// growing [LSTD prune]. Answers size() for the newcomer, -1 if the numbers do not allow an answer.
-Index KernelLSTD::find_victim(const Newcomer& x, Index which) {
+// growing [LSTD prune]. Returns size() for the newcomer, -1 where the numbers do not allow a decision.
+Index KernelLSTD::find_victim(const Newcomer& x) {
   const Index m = size();
-  const auto w = follower(Follower(kHere + which));
+  if (!in_kernels_) transition_in_kernels();
   auto wb = wb_.head(m);
   auto vb = vb_.head(m);
   auto beta = beta_.head(m);
-  wb = w + (x.s * x.h) * u_.head(m);
-  vb = w + (x.s * x.z) * v_.head(m);
+  wb = a_.head(m) + (x.s * x.h) * kernel_u_.head(m);
+  vb = a_.head(m) + (x.s * x.z) * kernel_v_.head(m);
   beta = theta_.head(m);
-  span_.coefficients(wb);
-  span_.coefficients(vb);
   span_.coefficients(beta);
   double largest = 0;
   for (Index i = 0; i < m; ++i) {
@@ -224,6 +233,7 @@ void KernelLSTD::grow(const Newcomer& x, Index which, Index row) {
   followers_(m, kHere) = x.here;
   followers_(m, kThere) = x.there;
   span_.append(followers_.col(kHere + which).head(m), x.s);
+  in_kernels_ = false;
   const Index own = 2 * row + which;
   dictionary_.append(states_.row(own).data(), prepared_, own, 2 * transitions_ + which);
 }
@@ -247,6 +257,7 @@ void KernelLSTD::remove(Index i) {
     for (Index k = i; k < last; ++k) diagonal_[k] = diagonal_[k + 1];
   }
   span_.remove(i, rotations_);
+  in_kernels_ = false;
   C_.rotate(rotations_);
   rotations_.rotate_rows(followers_.topRows(m), 0);
   for (std::size_t q = 0; q < rotations_.chain.size(); ++q) {

@@ -77,7 +77,8 @@ class KernelLSTD {
   bool normal(double r);
   Event consider(Index which, Index row);
   Newcomer look_along(Index which, Index row, double delta);
-  Index find_victim(const Newcomer& x, Index which);
+  void transition_in_kernels();
+  Index find_victim(const Newcomer& x);
   void grow(const Newcomer& x, Index which, Index row);
   void remove(Index i);
   void refresh_diagonal();
@@ -99,6 +100,9 @@ class KernelLSTD {
   // The transition at hand, once learned: u = Cz, v = C'h, 1 - h'u, r - h'theta.
   double discount_ = 0, reward_ = 0, left_ = 0, rho_ = 0;
   Vector u_, v_, wb_, vb_, beta_, scores_;
+  Vector a_;                    // K^-1 k of the state that may become a kernel
+  Vector kernel_u_, kernel_v_;  // u and v in the kernels' own coordinates, while in_kernels_
+  bool in_kernels_ = false;
   Matrix K_, along_;
   RowMatrix states_;  // s and s' of the prepared transitions, by turns
   PreparedRows prepared_;

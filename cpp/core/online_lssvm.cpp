@@ -91,36 +91,37 @@ auto OnlineLSSVM<State>::decide(const Look& look, double k_self, const double* x
   stop_tracking(frozen_now);
   const double usefulness = look.usefulness / frame_;
   count_row(y, v);
-  Outcome outcome = frozen_now ? Outcome::frozen
-                               : settings_.admission.judge(look.delta, k_self, usefulness, effective_t_,
-                                                           moments_.variance());
-  if (outcome == Outcome::admitted && !is_resolved(look.delta, k_self)) outcome = Outcome::refused;
+  const Outcome outcome = frozen_now ? Outcome::frozen
+                                     : settings_.admission.judge(look.delta, k_self, usefulness, effective_t_,
+                                                                 moments_.variance());
   if constexpr (State::kLearnsRuns) {
     if (keep) {
       if (w_.size() < state_.dimension()) w_.resize(grown_capacity(w_.size(), state_.dimension()));
       w_.head(state_.dimension()) = state_.coordinates_of_row();
       state_.normal(look);
       recent_.push(prepared_, row, w_.head(state_.dimension()), y, look.weight);
-      return outcome == Outcome::admitted ? admit_exactly(look, x, row) : Event{outcome, -1};
+      return outcome == Outcome::admitted ? admit_exactly(look, k_self, x, row) : Event{outcome, -1};
     }
   }
-  if (outcome == Outcome::admitted) return admit(look, x, row);
+  if (outcome == Outcome::admitted) return admit(look, k_self, x, row);
   state_.normal(look);
   return {outcome, -1};
 }
 
-// Of the row of the last look. The coefficients cost O(m^2): not where the distance is too small whatever they are.
+// Of the row of the last look.
 template <class State>
 bool OnlineLSSVM<State>::is_resolved(double delta, double k_self) {
-  return kernsift::is_resolved(delta, k_self, 0.0, State::kResolution) &&
-         kernsift::is_resolved(delta, k_self, dictionary_.weighted_squares(state_.coefficients_of_row()),
+  if (is_surely_resolved(delta, k_self, state_.inverse_norm(), dictionary_.largest_self(), State::kResolution)) return true;
+  if (!kernsift::is_resolved(delta, k_self, 0.0, State::kResolution)) return false;  // whatever the coefficients
+  return kernsift::is_resolved(delta, k_self, dictionary_.weighted_squares(state_.coefficients_of_row()),
                                State::kResolution);
 }
 
 // The same as `admit` for a kernel that is exact on the recent rows; the row itself has been learned.
 template <class State>
-auto OnlineLSSVM<State>::admit_exactly(const Look& look, const double* x, Index row) -> Event {
+auto OnlineLSSVM<State>::admit_exactly(const Look& look, double k_self, const double* x, Index row) -> Event {
   if constexpr (State::kLearnsRuns) {
+    if (!is_resolved(look.delta, k_self)) return {Outcome::refused, -1};
     const Index m = dictionary_.size(), p = state_.dimension(), n = recent_.size(), b = p - m;
     if (along_.size() < recent_.rows().padded()) along_.resize(round_up(recent_.capacity(), kPanel));
     dictionary_.kernel().block(recent_.rows(), prepared_, row, 1,
@@ -153,7 +154,7 @@ auto OnlineLSSVM<State>::admit_exactly(const Look& look, const double* x, Index 
     dictionary_.remove(victim);
     return {Outcome::swapped, evicted};
   } else {
-    return admit(look, x, row);
+    return admit(look, k_self, x, row);
   }
 }
 
@@ -166,7 +167,11 @@ void OnlineLSSVM<State>::record(const Event& event, Index i, LearnLog& log) {
 }
 
 template <class State>
-auto OnlineLSSVM<State>::admit(const Look& look, const double* x, Index row) -> Event {
+auto OnlineLSSVM<State>::admit(const Look& look, double k_self, const double* x, Index row) -> Event {
+  if (!is_resolved(look.delta, k_self)) {
+    state_.normal(look);
+    return {Outcome::refused, -1};
+  }
   const Index m = dictionary_.size();
   if (settings_.max_basis == 0 || m < settings_.max_basis) {
     state_.grow(look);

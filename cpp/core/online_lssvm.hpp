@@ -126,8 +126,8 @@ class OnlineLSSVM {
   void learn_row(const Rows& X, Index row, Index i, const Rows& Y, const ConstVectorRef& v, LearnLog& log);
   Event decide(const Look& look, double k_self, const double* x, Index row, const double* y, double v);
   bool is_resolved(double delta, double k_self);
-  Event admit(const Look& look, const double* x, Index row);
-  Event admit_exactly(const Look& look, const double* x, Index row);
+  Event admit(const Look& look, double k_self, const double* x, Index row);
+  Event admit_exactly(const Look& look, double k_self, const double* x, Index row);
   void append(const double* x, Index row);
   void count_row(const double* y, double v);
   void record(const Event& event, Index i, LearnLog& log);

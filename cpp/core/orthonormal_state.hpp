@@ -46,6 +46,7 @@ class OrthonormalState {
   auto coordinates_of_row() const { return w_.head(dimension()); }
   // a = K^-1 k of the row of the last `look`: its projection on the span, in the kernels. O(m^2); valid until the next step.
   Eigen::Map<const Vector> coefficients_of_row();
+  double inverse_norm() const { return span_.inverse_norm(); }
   static constexpr double kResolution = Span::kResolution;
   void normal(const Look& row);
   void grow(const Look& row);

@@ -12,6 +12,7 @@ void Span::reserve(Index n) {
   Matrix larger = Matrix::Zero(n, n);
   larger.topLeftCorner(size_, size_) = storage_.topLeftCorner(size_, size_);
   storage_.swap(larger);
+  thin_.conservativeResize(n);
 }
 
 void Span::coordinates(MatrixRef K) const {
@@ -32,13 +33,29 @@ void Span::coefficients(MatrixRef W) const {
 
 void Span::append(const ConstVectorRef& w, double s) {
   reserve(grown_capacity(storage_.rows(), size_ + 1));
+  follow_inverse(w, s);
   storage_.row(size_).head(size_) = w.transpose();  // [MATH 1.5]
   storage_(size_, size_) = s;
   ++size_;
 }
 
+// With y = L^-1 d, the longest of [p y; (q - p w'y) / s] for p^2 + q^2 = 1: the larger eigenvector of a 2 x 2 matrix.
+void Span::follow_inverse(const ConstVectorRef& w, double s) {
+  if (!thin_known_) return;
+  auto y = thin_.head(size_);
+  const double t = w.dot(y) / s, a = y.squaredNorm() + t * t, b = -t / s, c = 1.0 / (s * s);
+  const double half = 0.5 * (a - c), root = std::hypot(half, b);
+  double p = half > 0 ? half + root : b, q = half > 0 ? b : root - half;
+  const double norm = std::hypot(p, q);
+  p = norm > 0 ? p / norm : 0.0;
+  q = norm > 0 ? q / norm : 1.0;
+  y *= p;
+  thin_[size_] = q / s - p * t;
+}
+
 void Span::remove(Index i, Rotations& rotations) {
   const Index m = size_;
+  thin_known_ = false;
   rotations.first = i;
   rotations.chain.clear();
   for (Index c = 0; c < m; ++c) {  // rows below i move up, a column at a time: they are contiguous there
@@ -71,6 +88,7 @@ void Span::assign(const ConstMatrixRef& L) {
   reserve(L.rows());
   storage_.setZero();
   size_ = L.rows();
+  thin_known_ = size_ == 0;
   storage_.topLeftCorner(size_, size_) = L.triangularView<Eigen::Lower>();
 }
 
