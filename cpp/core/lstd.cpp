@@ -21,6 +21,7 @@ KernelLSTD::KernelLSTD(Kernel kernel, const LSTDSettings& settings)
 
 void KernelLSTD::reserve(Index n) {
   if (theta_.size() >= n) return;
+  n = whole_packets(n);
   for (Vector* x : {&theta_, &diagonal_, &u_, &v_, &wb_, &vb_, &beta_, &scores_}) x->conservativeResize(n);
   const Index old = followers_.rows();
   followers_.conservativeResize(n, kFollowers);

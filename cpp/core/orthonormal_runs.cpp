@@ -31,8 +31,8 @@ bool OrthonormalState::learn_run(const ConstMatrixRef& W, const Rows& Y, const C
   const Index p = dimension(), m = size(), n = W.cols();
   if (gain_.rows() < p || gain_.cols() < n) gain_.resize(w_.size(), std::max(n, gain_.cols()));
   if (innovation_.rows() < n) {
-    innovation_.resize(n, n);
-    residual_.resize(n, n_outputs());
+    innovation_.resize(whole_packets(n), whole_packets(n));
+    residual_.resize(whole_packets(n), n_outputs());
   }
   auto G = gain_.topLeftCorner(p, n);
   auto R = innovation_.topLeftCorner(n, n);
@@ -130,7 +130,7 @@ void OrthonormalState::add_run(const ConstMatrixRef& W, const Rows& Y, const Con
                                Sums& sums, SymmetricInverse& information) const {
   const Index p = dimension(), n = W.cols();
   if (sums.weighted.rows() < p || sums.weighted.cols() < n) sums.weighted.resize(w_.size(), std::max(n, sums.weighted.cols()));
-  if (sums.error.rows() < n) sums.error.resize(n, n_outputs());
+  if (sums.error.rows() < n) sums.error.resize(whole_packets(n), n_outputs());
   auto e = sums.error.topRows(n);
   auto weighted = sums.weighted.topLeftCorner(p, n);
   apriori.noalias() = W.transpose() * theta_.topRows(p);

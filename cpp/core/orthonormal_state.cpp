@@ -15,7 +15,8 @@ OrthonormalState::OrthonormalState(double alpha, Index n_outputs, bool bias)
 
 void OrthonormalState::reserve(Index kernels) {
   if (diagonal_.size() >= kernels) return;
-  const Index p = kernels + offset();
+  kernels = whole_packets(kernels);
+  const Index p = whole_packets(kernels + offset());
   span_.reserve(kernels);
   C_.reserve(p);
   theta_.conservativeResize(p, Eigen::NoChange);
