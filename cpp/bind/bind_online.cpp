@@ -30,7 +30,18 @@ struct Guarded {
   auto locked(Work&& work) const {
     py::gil_scoped_release unlocked;  // `work` touches C++ objects and numpy buffers held by the caller only
     const std::lock_guard<ModelMutex> lock(mutex);
-    return work();
+    return or_out_of_memory(work, [&] { return size_in_words(); });
+  }
+
+  // At most, as docs/streams.md counts.
+  std::string size_in_words() const {
+    const auto m = static_cast<double>(model.dictionary().size()), d = static_cast<double>(kernel.n_features()),
+               c = static_cast<double>(n_outputs), ring = static_cast<double>(model.settings().exact_rows);
+    const double bytes = 8 * (10 * m * m + 2 * m * (d + c) + ring * (2.5 * m + d + c));
+    return "memory ran out: an online model of " + std::to_string(model.dictionary().size()) +
+           " kernels takes up to " + in_words(bytes) + " beside the rows; lower max_basis" +
+           (ring > 0 ? (model.settings().window ? " or window" : " or exact_rows") : "") +
+           ", give fewer rows in a call, or raise the limit of this process";
   }
 
   template <class Work>
@@ -41,12 +52,15 @@ struct Guarded {
     });
   }
 
+  // Of a settled model, with the lock.
+  Matrix coefficients() const { return model.coefficients().topRows(model.dictionary().size()); }
+
   template <class Work>
   void changed(Work&& work) {
     py::gil_scoped_release unlocked;  // as above
     const std::lock_guard<ModelMutex> turn(learning);
     const std::lock_guard<ModelMutex> lock(mutex);
-    whole.change(work);
+    or_out_of_memory([&] { whole.change(work); }, [&] { return size_in_words(); });
   }
 
   // Work on one row keeps the GIL where nothing must be awaited: releasing it costs as much as some fifty kernels.
@@ -56,7 +70,7 @@ struct Guarded {
   bool at_once(Work&& work) const {
     const std::unique_lock<ModelMutex> lock(mutex, std::try_to_lock);
     const bool can = lock.owns_lock() && model.dictionary().size() <= kMostWithGil;
-    if (can) whole.change(work);
+    if (can) or_out_of_memory([&] { whole.change(work); }, [&] { return size_in_words(); });
     return can;
   }
   template <class Work>
@@ -156,11 +170,12 @@ void refit(Guarded<State>& self, const Array& X, const Array& Y, const Array& we
 
 // One row at a time: the prediction (and its parts of the variance) before the row `delay` earlier is learned.
 template <class State>
-py::tuple prequential(Guarded<State>& self, const Array& X, const Array& Y, const Array& weights, Index delay) {
+py::tuple prequential(Guarded<State>& self, const Array& X, const Array& Y, const Array& weights, Index delay,
+                      bool with_variance) {
   OnlineLSSVM<State>& model = self.model;
   const Samples samples(self, X, Y, weights);
   const auto &x = samples.x, &y = samples.y;
-  Array apriori = array(x.rows(), y.cols()), variance = array(x.rows(), y.cols());
+  Array apriori = array(x.rows(), y.cols()), variance = array(with_variance ? x.rows() : 0, y.cols());
   py::array_t<std::int64_t> n_basis(x.rows());
   auto f = rows_out(apriori), s2 = rows_out(variance);
   std::int64_t* const sizes = n_basis.mutable_data();
@@ -245,7 +260,7 @@ void bind_engine(py::module_& m, const char* name) {
       .def("learn", &learn<State>, py::arg("X").noconvert(), py::arg("Y").noconvert(),
            py::arg("sample_weight").noconvert(), py::arg("exact_apriori") = true, py::arg("threads") = 1)
       .def("prequential", &prequential<State>, py::arg("X").noconvert(), py::arg("Y").noconvert(),
-           py::arg("sample_weight").noconvert(), py::arg("delay"))
+           py::arg("sample_weight").noconvert(), py::arg("delay"), py::arg("with_variance"))
       .def("update", &update<State>, py::arg("x").noconvert(), py::arg("y"), py::arg("sample_weight"))
       .def("predict_one",
            [](const Model& self, const Array& x) {
@@ -315,7 +330,7 @@ void bind_engine(py::module_& m, const char* name) {
                                Matrix basis, coef;
                                const Vector intercept = self.settled([&] {
                                  basis = self.model.dictionary().vectors();
-                                 coef = self.model.state().beta();
+                                 coef = self.coefficients();
                                  return self.model.state().intercept();
                                });
                                return py::make_tuple(to_numpy(basis), to_numpy(coef), vector_to_numpy(intercept));
@@ -332,7 +347,7 @@ void bind_engine(py::module_& m, const char* name) {
                                return py::array_t<std::int64_t>(static_cast<py::ssize_t>(ids.size()), ids.data());
                              })
       .def_property_readonly(
-          "coef", [](const Model& self) { return to_numpy(self.settled([&] { return self.model.state().beta(); })); })
+          "coef", [](const Model& self) { return to_numpy(self.settled([&] { return self.coefficients(); })); })
       .def_property_readonly("intercept",
                              [](const Model& self) {
                                return vector_to_numpy(self.settled([&] { return self.model.state().intercept(); }));

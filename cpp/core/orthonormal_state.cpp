@@ -276,9 +276,11 @@ Matrix OrthonormalState::beta() const {
   return beta;
 }
 
+// A few columns at a time, by the routine that allocates nothing.
 void OrthonormalState::beta(MatrixRef out) const {
   out = theta_.middleRows(offset(), size());
-  span_.coefficients(out);
+  for (Index o = 0; o < n_outputs(); o += kFewColumns)
+    span_.coefficients(out.middleCols(o, std::min(kFewColumns, n_outputs() - o)));
 }
 
 void OrthonormalState::predict(const ConstVectorRef& k, VectorRef out) {
