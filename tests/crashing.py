@@ -13,34 +13,97 @@ import kernsift
 import numpy as np
 
 BLOCK, N_BLOCKS = 25, 60
+KINDS = ("exact rows and forgetting", "plain", "exact rows", "window", "forgetting", "gcv", "krls", "classes", "lstd")
+KERNELS = ("rbf", "laplacian", "matern32", "matern52", "polynomial", "linear")
+
+
+class Stream:
+    """A model and its rows: the stream of the seed 0 as it has always been, of other seeds drawn from all there are."""
+
+    def __init__(self, seed: int = 0) -> None:
+        rng = np.random.default_rng(seed)
+        self.kind = KINDS[seed % len(KINDS)]
+        n, d = BLOCK * N_BLOCKS, int(rng.integers(1, 5)) if seed else 3
+        self.X = np.random.default_rng(3 + seed).normal(size=(n, d))
+        self.outputs = int(rng.integers(1, 8)) if seed else 1
+        target = np.sin(self.X[:, 0]) * self.X[:, -2 if seed == 0 else -1]
+        self.Y = np.column_stack([target * (i + 1) + np.sin(i * self.X[:, 0]) for i in range(self.outputs)])
+        self.labels = np.digitize(target, np.linspace(-0.5, 0.5, self.outputs))
+        self.weight = rng.uniform(0.1, 2.0, n) if seed % 2 else np.ones(n)
+        self.settings: dict[str, Any] = {"gamma": 0.5, "max_basis": 40, "novelty_tol": 1e-3}
+        if seed:
+            self.settings |= {
+                "kernel": str(rng.choice(KERNELS)),
+                "gamma": float(rng.choice([0.1, 0.5, 2.0])),
+                "alpha": float(rng.choice([1.0, 0.1, 1e-3])),
+                "max_basis": int(rng.choice([10, 20, 40])),
+                "novelty_tol": float(rng.choice([1e-1, 1e-2, 1e-4])),
+            }
+        few = int(rng.integers(2, 60))
+        online = {"usefulness_tol": 0.0, "fit_intercept": seed % 3 != 1}
+        self.settings |= {
+            "exact rows and forgetting": {"exact_rows": 20, "forgetting": 0.999, **online},
+            "plain": online,
+            "exact rows": {"exact_rows": few, **online},
+            "window": {"window": few, **online},
+            "forgetting": {"forgetting": 0.99, **online},
+            "gcv": {**online, "alpha": "gcv"},
+            "krls": {},
+            "classes": online,
+            "lstd": {"trace_decay": 0.5},
+        }[self.kind]
+
+    def begin(self) -> Any:
+        kinds = {
+            "krls": kernsift.KRLSRegressor,
+            "classes": kernsift.OnlineLSSVMClassifier,
+            "lstd": kernsift.KernelLSTD,
+        }
+        return kinds.get(self.kind, kernsift.OnlineLSSVMRegressor)(**self.settings)
+
+    def learn(self, model: Any, first: int, last: int) -> None:
+        rows = slice(first, last)
+        X, Y, weight = self.X[rows], self.Y[rows], self.weight[rows]
+        if self.kind == "lstd":
+            model.partial_fit(X, Y[:, 0], 0.9 * X)
+        elif self.kind == "classes":
+            model.partial_fit(X, self.labels[rows], classes=range(self.outputs + 1), sample_weight=weight)
+        elif self.kind == "krls":
+            model.partial_fit(X, Y)
+        elif first // BLOCK % 4 == 3 and self.kind != "gcv":  # some blocks row by row
+            for x, y, v in zip(X, Y, weight, strict=True):
+                model.update(x, y, v)
+        else:
+            model.partial_fit(X, Y, weight)
 
 
 def rows() -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(BLOCK * N_BLOCKS, 3))
-    return X, np.sin(X[:, 0]) * X[:, 1]
+    """Of the stream of the seed 0."""
+    stream = Stream()
+    return stream.X, stream.Y[:, 0]
 
 
 def begin() -> Any:
-    return kernsift.OnlineLSSVMRegressor(
-        gamma=0.5, max_basis=40, novelty_tol=1e-3, usefulness_tol=0.0, exact_rows=20, forgetting=0.999
-    )
+    return Stream().begin()
 
 
-def stream(path: Path, pause: float = 0.0) -> Any:
+def seen(model: Any) -> int:
+    return int(model.n_samples_seen_ if hasattr(model, "n_samples_seen_") else model._core.rows_seen)
+
+
+def stream(path: Path, seed: int = 0) -> Any:
     """Go on from the checkpoint, or begin; a checkpoint after every block."""
-    X, y = rows()
-    model = kernsift.load(path) if path.exists() else begin()
-    seen = model.n_samples_seen_ if path.exists() else 0
-    assert seen % BLOCK == 0
-    for first in range(seen, len(X), BLOCK):
-        model.partial_fit(X[first : first + BLOCK], y[first : first + BLOCK])
+    what = Stream(seed)
+    model = kernsift.load(path) if path.exists() else what.begin()
+    done = seen(model) if path.exists() else 0
+    assert done % BLOCK == 0
+    for first in range(done, len(what.X), BLOCK):
+        what.learn(model, first, first + BLOCK)
         model.save(path)
-        time.sleep(pause)
     return model
 
 
-def killed_stream(path: Path, seed: int, longest: float) -> tuple[int, int]:
+def killed_stream(path: Path, seed: int, longest: float, of: int = 0) -> tuple[int, int]:
     """Run the stream in forked processes killed at random moments up to `longest` seconds after their begin, until one
     comes to its end; how often it was killed, and how often before the first checkpoint."""
     rng = np.random.default_rng(seed)
@@ -50,7 +113,7 @@ def killed_stream(path: Path, seed: int, longest: float) -> tuple[int, int]:
         if child == 0:
             code = 1
             with contextlib.suppress(BaseException):
-                stream(path)
+                stream(path, of)
                 code = 0
             os._exit(code)
         time.sleep(float(rng.uniform(0, longest)))
@@ -63,7 +126,7 @@ def killed_stream(path: Path, seed: int, longest: float) -> tuple[int, int]:
         kills += 1
         if path.exists():
             model = kernsift.load(path)  # whole, whenever it was
-            assert model.n_samples_seen_ % BLOCK == 0
+            assert seen(model) % BLOCK == 0
         else:
             early += 1
 

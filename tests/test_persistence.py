@@ -10,6 +10,7 @@ import pickletools
 import subprocess
 import sys
 
+import crashing
 import joblib
 import kernsift
 import numpy as np
@@ -44,6 +45,24 @@ ROUND_TRIPS = {
 def regression(rng, n=400):
     X = rng.uniform(-2, 2, (n, 2))
     return X, np.sin(2 * X[:, 0]) * X[:, 1]
+
+
+@pytest.mark.parametrize("way", ["pickle", "deepcopy", "joblib"])
+def test_a_stream_of_any_kind_goes_on_to_the_last_bit(way):
+    """Of any number of outputs, kernel, window, forgetting: whatever can be set, drawn."""
+    first = 1 + 50 * ["pickle", "deepcopy", "joblib"].index(way)
+    for seed in range(first, first + 50):
+        stream = crashing.Stream(seed)
+        model, cut = stream.begin(), crashing.BLOCK * int(np.random.default_rng(seed).integers(1, 20))
+        for row in range(0, cut, crashing.BLOCK):
+            stream.learn(model, row, row + crashing.BLOCK)
+        restored = ROUND_TRIPS[way](model)
+        for row in range(cut, len(stream.X), crashing.BLOCK):
+            for each in (model, restored):
+                stream.learn(each, row, row + crashing.BLOCK)
+        expected, found = model._core.state(), restored._core.state()
+        differ = [name for name in expected if expected[name].tobytes() != found[name].tobytes()]
+        assert not differ, f"seed {seed}, {stream.kind}, {stream.outputs} outputs: {differ}"
 
 
 @pytest.mark.parametrize("engine", ["orthonormal", "inverse"])

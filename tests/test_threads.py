@@ -253,8 +253,8 @@ def test_the_same_calls_give_the_same_bits(n_jobs):
     assert bits[0] == bits[1]
 
 
-def ticks_while(call):
-    """How often another Python thread had the GIL, and the longest it had to wait."""
+def moments_while(call):
+    """When another Python thread had the GIL, which it wants every millisecond, and how long the call took."""
     moments, over = [], threading.Event()
 
     def tick():
@@ -269,7 +269,23 @@ def ticks_while(call):
     took = time.perf_counter() - begin
     over.set()
     ticking.join()
-    return len(moments), took
+    return np.array(moments), took
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="as on POSIX")
+def test_a_signal_handler_that_learns_during_a_second_pass_gets_an_error_and_no_deadlock():
+    X, y = drifting(60_000)
+    model = OnlineLSSVMRegressor(gamma=0.5, max_basis=100).partial_fit(X[:2000], y[:2000])
+    before = model.n_samples_seen_, model.predict(X[:5]).tobytes()
+    old = signal.signal(signal.SIGALRM, lambda *_: model.update(X[0], 0.5))
+    signal.setitimer(signal.ITIMER_REAL, 0.02)
+    try:
+        with pytest.raises(RuntimeError, match="this thread is learning"):
+            model.refit(X, y)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+    assert (model.n_samples_seen_, model.predict(X[:5]).tobytes()) == before
 
 
 def transitions(n):
@@ -296,9 +312,85 @@ LONG_CALLS = {
 @pytest.mark.parametrize("name", LONG_CALLS)
 def test_other_threads_run_while_the_core_works(name):
     X, y = drifting(40_000)
-    ticks, took = ticks_while(lambda: LONG_CALLS[name](X, y))
+    moments, took = moments_while(lambda: LONG_CALLS[name](X, y))
     # a millisecond's sleep takes about two on a busy machine; with the GIL held there would be a handful
-    assert ticks > 0.05 * took * 1000, f"{ticks} ticks in {took:.2f} s"
+    assert len(moments) > 0.05 * took * 1000, f"{len(moments)} ticks in {took:.2f} s"
+
+
+ONE_ROW = {
+    "nothing": lambda model, x: time.sleep(0.001),
+    "update": lambda model, x: model.update(x, 0.5),
+    "predict_one": lambda model, x: model.predict_one(x),
+}
+
+
+def longest_gap(name, model, X):
+    """Seconds the ticking thread stood still at most while one thread predicts and another one calls `name`."""
+    over = threading.Event()
+
+    def loop():
+        while not over.is_set():
+            ONE_ROW[name](model, X[0])
+
+    caller = threading.Thread(target=loop)
+
+    def call():
+        caller.start()
+        model.predict(X, return_std=True)
+        over.set()
+
+    moments, took = moments_while(call)
+    caller.join()
+    return np.diff(moments).max(), took
+
+
+@pytest.mark.parametrize("name", ["update", "predict_one"])
+def test_a_thread_that_waits_for_a_model_keeps_no_other_thread_waiting(name):
+    """The thread with the model's lock has it for seconds; who waits for it must not hold the GIL meanwhile."""
+    X, y = drifting(1_000_000)
+    model = OnlineLSSVMRegressor(gamma=0.5, max_basis=150, novelty_tol=1e-3).partial_fit(X[:3000], y[:3000])
+    own, took = longest_gap("nothing", model, X)  # of the machine, whoever else uses it
+    longest, _ = longest_gap(name, model, X)
+    assert took > 0.5, "the lock was not held for long enough to show anything"
+    assert longest < 0.05 + max(own, 0.1 * took), f"{longest:.3f} s, of a lock held for {took:.2f} s"
+
+
+@pytest.mark.parametrize("alpha", [0.1, "gcv"])
+def test_a_second_pass_loses_no_row_of_other_threads(alpha):
+    """Rows learned by others while `refit` runs are in the model, as if they had come before or after it."""
+    X, _ = drifting(60_000)
+    y = np.sin(X[:, 0])
+    model = OnlineLSSVMRegressor(gamma=0.5, alpha=alpha, max_basis=None, novelty_tol=0.1)
+    model.partial_fit(X[:2000], y[:2000])
+    over, learned = threading.Event(), [0, 0, 0]
+
+    def learn(which):
+        far = np.array([40.0 + 20 * which, 0.0, 0.0])  # each thread has its own place, and soon its own kernel
+        while not over.is_set():
+            model.update(far, 5.0)
+            learned[which] += 1
+            time.sleep(0.001)
+
+    threads = [threading.Thread(target=learn, args=(which,)) for which in range(3)]
+    for thread in threads:
+        thread.start()
+    for _ in range(2):
+        time.sleep(0.05)
+        before = sum(learned)
+        model.refit(X, y)
+    time.sleep(0.05)
+    over.set()
+    for thread in threads:
+        thread.join()
+    after = sum(learned) - before
+    assert after > 30
+    assert model.n_samples_seen_ == 2000 + sum(learned)
+    # up to a few that came between the count and the call, all are learned beside the rows of the second pass
+    assert model._core.rows_learned >= len(X) + after - 6
+    assert model.health()["problems"] == []
+    # each thread's own kernel has its value, of all those rows
+    for which in range(3):
+        assert abs(model.predict_one(np.array([40.0 + 20 * which, 0.0, 0.0])) - 5.0) < 0.5
 
 
 FORK = """

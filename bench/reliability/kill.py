@@ -20,22 +20,23 @@ def run(size: str, say: Any) -> list[str]:
     """Kills until there were enough, each stream to its end."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        begin = time.perf_counter()
-        crashing.stream(folder / "whole.npz")
-        took = time.perf_counter() - begin
         kills = early = streams = same = 0
         while kills < KILLS[size]:
-            path = folder / f"killed-{streams}.npz"
-            more, first = crashing.killed_stream(path, streams, took / 2)
+            path, whole = folder / f"killed-{streams}.npz", folder / f"whole-{streams}.npz"
+            begin = time.perf_counter()
+            crashing.stream(whole, streams)
+            took = time.perf_counter() - begin
+            more, first = crashing.killed_stream(path, streams, took / 2, streams)
             kills, early, streams = kills + more, early + first, streams + 1
-            same += crashing.same_to_the_bit(path, folder / "whole.npz")
+            same += crashing.same_to_the_bit(path, whole)
             say(f"{kills} kills, {same} of {streams} streams the same to the bit")
     disk = _full_disk()
     return [
         "## Crashes",
         "",
         f"{crashing.N_BLOCKS} blocks of {crashing.BLOCK} rows, a checkpoint after each (`save` waits for the disk), with a",
-        "basis that churns, exact rows and forgetting. A process is killed at a random moment, the next goes on from the",
+        "basis that churns. Kinds by turns: " + ", ".join(crashing.KINDS) + "; kernels, number of outputs and other",
+        "settings are drawn. A process is killed at a random moment, the next goes on from the",
         "file; the last file is compared byte by byte.",
         "",
         "| kills | before the first checkpoint | checkpoints that did not load | streams | that ended as one never killed |",

@@ -5,6 +5,7 @@
 #include <pybind11/pybind11.h>
 
 #include <mutex>
+#include <new>
 #include <stdexcept>
 #include <string>
 
@@ -60,6 +61,25 @@ inline Arrays from_dict(const py::dict& state) {
     arrays.put(py::cast<std::string>(item.first), Matrix(rows(a, -1, "state array")));
   }
   return arrays;
+}
+
+// A MemoryError that says what was too large and which parameter makes it smaller.
+struct OutOfMemory : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+inline std::string in_words(double bytes) {
+  return std::to_string(static_cast<std::int64_t>(bytes)) + " bytes (" + std::to_string(bytes / (1 << 30)) + " GiB)";
+}
+
+// Work with a model; where memory runs out, `words` describes the model.
+template <class Work, class Words>
+auto or_out_of_memory(Work&& work, Words&& words) {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    throw OutOfMemory(words());
+  }
 }
 
 // Whether a model is whole: a change that ends in an exception (memory ran out) may have been made by half, and from then

@@ -20,7 +20,11 @@ struct Guarded {
     py::gil_scoped_release unlocked;  // `work` touches C++ objects and numpy buffers held by the caller only
     const std::lock_guard<ModelMutex> lock(mutex);
     whole.check();
-    return work();
+    return or_out_of_memory(work, [&] {
+      const auto m = static_cast<double>(model.dictionary().size());
+      return "memory ran out: a value function of " + std::to_string(model.dictionary().size()) + " kernels takes up to " +
+             in_words(8 * 10 * m * m) + "; lower max_basis, give fewer transitions in a call, or raise the limit of this process";
+    });
   }
 };
 

@@ -9,8 +9,8 @@ namespace kernsift {
 
 namespace {
 
-// One model and its lock. The GIL is let go first and the lock taken second, always in this order, so that a
-// thread waiting for the lock never holds the GIL.
+// One model and its locks. The GIL is released first, `learning` locked second and `mutex` third, always in this order, so
+// that a thread that waits for a lock never holds the GIL.
 template <class State>
 struct Guarded {
   // Never change, so that they are read without the lock: a second pass replaces all of the model.
@@ -18,6 +18,7 @@ struct Guarded {
   const Index n_outputs;
   mutable OnlineLSSVM<State> model;  // reading brings it up to date with the rows learned
   mutable ModelMutex mutex;
+  ModelMutex learning;  // of who learns: a second pass holds it from the first row to the last, and others read meanwhile
   mutable Wholeness whole;
 
   Guarded(const Kernel& k, Index outputs, const OnlineSettings& settings)
@@ -29,7 +30,18 @@ struct Guarded {
   auto locked(Work&& work) const {
     py::gil_scoped_release unlocked;  // `work` touches C++ objects and numpy buffers held by the caller only
     const std::lock_guard<ModelMutex> lock(mutex);
-    return work();
+    return or_out_of_memory(work, [&] { return size_in_words(); });
+  }
+
+  // At most, as docs/streams.md counts.
+  std::string size_in_words() const {
+    const auto m = static_cast<double>(model.dictionary().size()), d = static_cast<double>(kernel.n_features()),
+               c = static_cast<double>(n_outputs), ring = static_cast<double>(model.settings().exact_rows);
+    const double bytes = 8 * (10 * m * m + 2 * m * (d + c) + ring * (2.5 * m + d + c));
+    return "memory ran out: an online model of " + std::to_string(model.dictionary().size()) +
+           " kernels takes up to " + in_words(bytes) + " beside the rows; lower max_basis" +
+           (ring > 0 ? (model.settings().window ? " or window" : " or exact_rows") : "") +
+           ", give fewer rows in a call, or raise the limit of this process";
   }
 
   template <class Work>
@@ -38,6 +50,40 @@ struct Guarded {
       whole.change([&] { model.settle(); });
       return work();
     });
+  }
+
+  // Of a settled model, with the lock.
+  Matrix coefficients() const { return model.coefficients().topRows(model.dictionary().size()); }
+
+  template <class Work>
+  void changed(Work&& work) {
+    py::gil_scoped_release unlocked;  // as above
+    const std::lock_guard<ModelMutex> turn(learning);
+    const std::lock_guard<ModelMutex> lock(mutex);
+    or_out_of_memory([&] { whole.change(work); }, [&] { return size_in_words(); });
+  }
+
+  // Work on one row keeps the GIL where nothing must be awaited: releasing it costs as much as some fifty kernels.
+  // Sums of rows that are still to be settled cost O(m^3), too much for other threads to wait for from here on.
+  static constexpr Index kMostWithGil = 200;  // kernels
+  template <class Work>
+  bool at_once(Work&& work) const {
+    const std::unique_lock<ModelMutex> lock(mutex, std::try_to_lock);
+    const bool can = lock.owns_lock() && model.dictionary().size() <= kMostWithGil;
+    if (can) or_out_of_memory([&] { whole.change(work); }, [&] { return size_in_words(); });
+    return can;
+  }
+  template <class Work>
+  void read_one(Work&& work) const {
+    if (!at_once(work)) locked([&] { whole.change(work); });
+  }
+  template <class Work>
+  void change_one(Work&& work) {
+    {
+      const std::unique_lock<ModelMutex> turn(learning, std::try_to_lock);
+      if (turn.owns_lock() && at_once(work)) return;
+    }
+    changed(work);
   }
 };
 
@@ -49,12 +95,10 @@ void learn_in_steps(Guarded<State>& self, const Rows& x, const Rows& y, const Co
                     const Log& log) {
   for (Index first = 0; first < x.rows();) {
     Index count = 0;
-    self.locked([&] {
+    self.changed([&] {
       count = std::min(self.model.rows_a_step(exact_apriori), x.rows() - first);
-      self.whole.change([&] {
-        self.model.learn(x.middleRows(first, count), y.middleRows(first, count), v.segment(first, count),
-                         log(first, count));
-      });
+      self.model.learn(x.middleRows(first, count), y.middleRows(first, count), v.segment(first, count),
+                       log(first, count));
     });
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
     first += count;
@@ -92,12 +136,17 @@ py::tuple learn(Guarded<State>& self, const Array& X, const Array& Y, const Arra
   return py::make_tuple(apriori, outcome, victim);
 }
 
-// On a copy, so that an interrupted second pass leaves the first one's model.
+// On a copy, so that an interrupted second pass leaves the first one's model. Who learns meanwhile waits.
 template <class State>
 void refit(Guarded<State>& self, const Array& X, const Array& Y, const Array& weights, Index threads) {
   if (!State::kLearnsRuns) throw std::invalid_argument("the explicit engine has no refit");
   const Samples samples(self, X, Y, weights);
   const auto &x = samples.x, &y = samples.y;
+  std::unique_lock<ModelMutex> turn(self.learning, std::defer_lock);
+  {
+    py::gil_scoped_release unlocked;
+    turn.lock();
+  }
   Guarded<State> again(self.locked([&] {
     self.whole.check();
     return self.model;
@@ -121,19 +170,18 @@ void refit(Guarded<State>& self, const Array& X, const Array& Y, const Array& we
 
 // One row at a time: the prediction (and its parts of the variance) before the row `delay` earlier is learned.
 template <class State>
-py::tuple prequential(Guarded<State>& self, const Array& X, const Array& Y, const Array& weights, Index delay) {
+py::tuple prequential(Guarded<State>& self, const Array& X, const Array& Y, const Array& weights, Index delay,
+                      bool with_variance) {
   OnlineLSSVM<State>& model = self.model;
   const Samples samples(self, X, Y, weights);
   const auto &x = samples.x, &y = samples.y;
-  Array apriori = array(x.rows(), y.cols()), variance = array(x.rows(), y.cols());
+  Array apriori = array(x.rows(), y.cols()), variance = array(with_variance ? x.rows() : 0, y.cols());
   py::array_t<std::int64_t> n_basis(x.rows());
   auto f = rows_out(apriori), s2 = rows_out(variance);
   std::int64_t* const sizes = n_basis.mutable_data();
   for (Index first = 0; first < x.rows() + delay; first += kRowsBetweenSignals) {
-    self.locked([&] {
-      self.whole.change([&] {
-        model.prequential(x, y, samples.v, delay, first, std::min(first + kRowsBetweenSignals, x.rows() + delay), f, s2, sizes);
-      });
+    self.changed([&] {
+      model.prequential(x, y, samples.v, delay, first, std::min(first + kRowsBetweenSignals, x.rows() + delay), f, s2, sizes);
     });
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
   }
@@ -153,11 +201,14 @@ void update(Guarded<State>& self, const Array& x, const py::object& y, double we
     throw std::invalid_argument("x, y and sample_weight must be finite, and the weight not negative");
   if (weight > 0 && !(weight >= kSmallest && weight <= kLargest && target.cwiseAbs().maxCoeff() <= kLargest))
     throw std::invalid_argument("y or sample_weight is too large, or the weight too small, to be squared and added");
-  const std::lock_guard<ModelMutex> lock(self.mutex);  // too short to let go of the GIL
-  self.model.prepare_row(row);
-  if (!(self.model.prepared_self() <= kLargest))
+  bool fits = true;
+  self.change_one([&] {
+    self.model.prepare_row(row);
+    fits = self.model.prepared_self() <= kLargest;
+    if (fits) self.model.learn_prepared(target, weight);
+  });
+  if (!fits)
     throw std::invalid_argument("x is too large for this kernel: k(x, x) is beyond 1e+100 and its square overflows");
-  self.whole.change([&] { self.model.learn_prepared(target, weight); });
 }
 
 template <class State>
@@ -168,7 +219,7 @@ py::dict save(const Guarded<State>& self) {
 template <class State>
 void load(Guarded<State>& self, const py::dict& state) {
   const Arrays arrays = from_dict(state);
-  self.locked([&] { self.whole.change([&] { self.model.load(arrays); }); });
+  self.changed([&] { self.model.load(arrays); });
 }
 
 template <class State>
@@ -209,14 +260,14 @@ void bind_engine(py::module_& m, const char* name) {
       .def("learn", &learn<State>, py::arg("X").noconvert(), py::arg("Y").noconvert(),
            py::arg("sample_weight").noconvert(), py::arg("exact_apriori") = true, py::arg("threads") = 1)
       .def("prequential", &prequential<State>, py::arg("X").noconvert(), py::arg("Y").noconvert(),
-           py::arg("sample_weight").noconvert(), py::arg("delay"))
+           py::arg("sample_weight").noconvert(), py::arg("delay"), py::arg("with_variance"))
       .def("update", &update<State>, py::arg("x").noconvert(), py::arg("y"), py::arg("sample_weight"))
       .def("predict_one",
            [](const Model& self, const Array& x) {
              const auto row = vector(x, self.kernel.n_features(), "x");
              Array out = array(self.n_outputs);
-             const std::lock_guard<ModelMutex> lock(self.mutex);
-             self.whole.change([&] { self.model.predict_one(row, vector_out(out)); });
+             auto f = vector_out(out);
+             self.read_one([&] { self.model.predict_one(row, f); });
              return out;
            },
            py::arg("x").noconvert())
@@ -227,14 +278,14 @@ void bind_engine(py::module_& m, const char* name) {
              if (!State::kLearnsRuns) throw std::invalid_argument("the explicit engine keeps its ridge");
              if (!(alpha > 0) || !std::isfinite(alpha)) throw std::invalid_argument("alpha must be positive and finite");
              bool changed = false;
-             self.locked([&] { self.whole.change([&] { changed = self.model.change_ridge(alpha); }); });
+             self.changed([&] { changed = self.model.change_ridge(alpha); });
              return changed;
            },
            py::arg("alpha"))
       .def("prune",
            [](Model& self, Index kernels) {
              if (kernels < 1) throw std::invalid_argument("at least one kernel must stay");
-             self.locked([&] { self.whole.change([&] { self.model.prune(kernels); }); });
+             self.changed([&] { self.model.prune(kernels); });
            },
            py::arg("kernels"))
       .def("predict",
@@ -279,7 +330,7 @@ void bind_engine(py::module_& m, const char* name) {
                                Matrix basis, coef;
                                const Vector intercept = self.settled([&] {
                                  basis = self.model.dictionary().vectors();
-                                 coef = self.model.state().beta();
+                                 coef = self.coefficients();
                                  return self.model.state().intercept();
                                });
                                return py::make_tuple(to_numpy(basis), to_numpy(coef), vector_to_numpy(intercept));
@@ -296,7 +347,7 @@ void bind_engine(py::module_& m, const char* name) {
                                return py::array_t<std::int64_t>(static_cast<py::ssize_t>(ids.size()), ids.data());
                              })
       .def_property_readonly(
-          "coef", [](const Model& self) { return to_numpy(self.settled([&] { return self.model.state().beta(); })); })
+          "coef", [](const Model& self) { return to_numpy(self.settled([&] { return self.coefficients(); })); })
       .def_property_readonly("intercept",
                              [](const Model& self) {
                                return vector_to_numpy(self.settled([&] { return self.model.state().intercept(); }));

@@ -13,6 +13,17 @@ PYBIND11_MODULE(_core, m, pybind11::mod_gil_not_used()) {
     const py::gil_scoped_acquire locked;  // batch computations let go of it
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
   };
+  py::register_exception_translator([](std::exception_ptr error) {
+    try {
+      if (error) std::rethrow_exception(error);
+    } catch (const kernsift::OutOfMemory& e) {
+      PyErr_SetString(PyExc_MemoryError, e.what());
+    } catch (const std::bad_alloc&) {
+      PyErr_SetString(PyExc_MemoryError,
+                      "memory ran out in the core: use fewer kernels (max_basis, n_components) or fewer rows in a call, "
+                      "or raise the limit of this process");
+    }
+  });
 #ifndef _WIN32
   pthread_atfork(nullptr, nullptr, [] { ++kernsift::ModelMutex::forks; });
 #endif

@@ -32,6 +32,10 @@ class Arrays {
     return found->second;
   }
   double number(const std::string& name) const { return get(name, 1, 1)(0, 0); }
+  // The same, or `otherwise` in the state of an earlier version, which has no such number.
+  double number(const std::string& name, double otherwise) const {
+    return items_.count(name) > 0 ? number(name) : otherwise;
+  }
   // Whole numbers, which a cast could not make of anything else.
   std::int64_t count(const std::string& name) const { return whole(number(name), name); }
   static std::int64_t whole(double value, const std::string& name) {

@@ -28,8 +28,8 @@ InverseState::InverseState(double alpha, Index n_outputs, bool bias)
 }
 
 void InverseState::reserve(Index kernels) {
-  const Index p = kernels + offset();
-  if (beta_.rows() >= p) return;
+  if (beta_.rows() >= kernels + offset()) return;
+  const Index p = whole_packets(kernels + offset());
   K_inv_.reserve(kernels);
   P_inv_.reserve(p);
   beta_.conservativeResize(p, Eigen::NoChange);

@@ -21,7 +21,9 @@ KernelLSTD::KernelLSTD(Kernel kernel, const LSTDSettings& settings)
 
 void KernelLSTD::reserve(Index n) {
   if (theta_.size() >= n) return;
-  for (Vector* x : {&theta_, &diagonal_, &u_, &v_, &wb_, &vb_, &beta_, &scores_, &a_, &kernel_u_, &kernel_v_}) x->conservativeResize(n);
+  n = whole_packets(n);
+  for (Vector* x : {&theta_, &diagonal_, &u_, &v_, &wb_, &vb_, &beta_, &scores_, &a_, &kernel_u_, &kernel_v_})
+    x->conservativeResize(n);
   const Index old = followers_.rows();
   followers_.conservativeResize(n, kFollowers);
   followers_.bottomRows(n - old).setZero();

@@ -32,6 +32,7 @@ void OnlineLSSVM<State>::learn_block(const Rows& X, Index row, Index first, Inde
       if (next > done) {
         learn_run(row, done, next - done, first, Y, v, log);
         fade_if_due();
+        renew_if_in_doubt();
       } else {
         learn_alone(X, row, next, first, count, Y, v, log);
         ++next;
@@ -62,6 +63,7 @@ void OnlineLSSVM<State>::learn_alone(const Rows& X, Index row, Index column, Ind
   record(event, i, log);
   if (event.outcome == Outcome::admitted || event.outcome == Outcome::swapped) follow(event, look, row, column, count);
   fade_if_due();
+  renew_if_in_doubt();
 }
 
 // Coordinates, distance to the span and k(x, x) of the rows of a block.
@@ -94,19 +96,26 @@ void OnlineLSSVM<State>::learn_run(Index row, Index begin, Index count, Index fi
   stop_tracking(frozen_now);
   for (Index r = 0; r < count; ++r) {
     weight[r] = v[i + r] * frame_;
-    if (keeps_recent()) recent_.push(prepared_, row + begin + r, W.col(r), Y.row(i + r).data(), weight[r]);
+    if (keeps_recent()) {
+      recent_.push(prepared_, row + begin + r, W.col(r), Y.row(i + r).data(), weight[r]);
+      heaviest_ = std::max(heaviest_, weight[r] * (k_self_[begin + r] + 1.0));
+    }
     record({frozen() ? Outcome::frozen : Outcome::rejected_novelty, -1}, i + r, log);
     count_row(Y.row(i + r).data(), v[i + r]);
   }
-  // After as many quiet rows as the change of form costs, it is worth its price.
-  const bool quiet = state_.accumulating() || frozen_now || quiet_rows_ >= 2 * p;
-  const bool accumulate = quiet && !log.exact_apriori &&
-                          state_.can_accumulate(moments_.weight() * k_self_.segment(begin, count).maxCoeff());
+  // After as many quiet rows as the change of form costs, it is worth its price; a frozen model stays quiet.
+  const bool quiet = state_.accumulating() || quiet_rows_ >= (frozen_now ? 0 : 2 * p);
+  bool accumulate = quiet && !log.exact_apriori;
+  if (accumulate && !state_.inform()) {
+    accumulate = false;
+    quiet_rows_ = -16 * p;  // trying costs as much as learning half a p of rows
+  }
   quiet_rows_ += count;
   const auto targets = Y.middleRows(i, count);
   auto apriori = log.apriori.middleRows(i, count);
   if (accumulate) return state_.accumulate_run(W, targets, weight, apriori);
   state_.leave_information();
+  count_rounding();
   if (count >= kShortRun && state_.learn_run(W, targets, weight, apriori)) return;
   for (Index r = 0; r < count; ++r) {
     const Look look = state_.look_at(W.col(r), k_self_[begin + r], targets.row(r).data(), weight[r]);

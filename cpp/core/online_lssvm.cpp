@@ -79,6 +79,7 @@ void OnlineLSSVM<State>::learn_row(const Rows& X, Index row, Index i, const Rows
   for (Index o = 0; o < n_outputs(); ++o) apriori[o] = y[o] - state_.residual()[o];
   record(decide(look, k_self, X.row(i).data(), row, y, v[i]), i, log);
   fade_if_due();
+  if constexpr (State::kLearnsRuns) renew_if_in_doubt();
   state_.check();
 }
 
@@ -100,6 +101,8 @@ auto OnlineLSSVM<State>::decide(const Look& look, double k_self, const double* x
       w_.head(state_.dimension()) = state_.coordinates_of_row();
       state_.normal(look);
       recent_.push(prepared_, row, w_.head(state_.dimension()), y, look.weight);
+      heaviest_ = std::max(heaviest_, look.weight * (k_self + 1.0));
+      count_rounding(1.0 / (1.0 + look.leverage));
       return outcome == Outcome::admitted ? admit_exactly(look, k_self, x, row) : Event{outcome, -1};
     }
   }
@@ -142,6 +145,7 @@ auto OnlineLSSVM<State>::admit_exactly(const Look& look, double k_self, const do
       if (victim == m) return {Outcome::bounced, -1};
     }
     state_.grow_exact(w_.head(p), look.delta, s, recent_.weights());
+    count_rounding();
     recent_.append_coordinate(s);
     append(x, row);
     if (victim < 0) {
@@ -242,6 +246,7 @@ void OnlineLSSVM<State>::begin_refit() {
     state_.restart();
     moments_ = TargetMoments(n_outputs());
     recent_.clear();
+    doubt_ = heaviest_ = 0;
     t_ = since_fade_ = 0;
     effective_t_ = sum_log_weights_ = 0;
     frame_ = 1;
@@ -251,7 +256,7 @@ void OnlineLSSVM<State>::begin_refit() {
 
 template <class State>
 void OnlineLSSVM<State>::end_refit() {
-  state_.settle();
+  settle();
   state_.check();
   refitting_ = false;
   if constexpr (State::kLearnsRuns)
@@ -278,7 +283,7 @@ template <class State>
 void OnlineLSSVM<State>::prune(Index kernels) {
   coef_known_ = false;
   if constexpr (State::kLearnsRuns)
-    if (settings_.window && recent_.size() > 0) renew_from_window();  // O(m^3), as what follows: nothing forgotten lingers
+    if (settings_.window && recent_.size() > 0) renew_from_rows();  // O(m^3), as what follows: nothing forgotten lingers
   state_.settle();  // the same bits whether or not the model was read before
   state_.track_scores();
   if (!keeps_recent()) recent_.clear();  // they have not followed the basis
@@ -312,9 +317,23 @@ void OnlineLSSVM<State>::by_parts(Index n, Index threads, const Work& work) cons
 }
 
 template <class State>
+ConstMatrixRef OnlineLSSVM<State>::coefficients() const {
+  const Index m = dictionary_.size(), padded = dictionary_.padded();
+  if (!coef_known_) {
+    if (coef_.rows() < padded || coef_.cols() != n_outputs()) coef_.resize(grown_capacity(coef_.rows(), padded), n_outputs());
+    if constexpr (State::kLearnsRuns)
+      state_.beta(coef_.topRows(m));
+    else
+      coef_.topRows(m) = state_.beta();
+    coef_.middleRows(m, padded - m).setZero();
+    coef_known_ = true;
+  }
+  return coef_.topRows(padded);
+}
+
+template <class State>
 void OnlineLSSVM<State>::predict(const Rows& X, RowsOut out, Index threads) const {
-  Matrix coef = Matrix::Zero(dictionary_.padded(), n_outputs());
-  coef.topRows(dictionary_.size()) = state_.beta();
+  const ConstMatrixRef coef = coefficients();
   const Vector intercept = state_.intercept();
   by_parts(X.rows(), threads, [&](Index begin, Index n) {
     PreparedRows rows;
@@ -351,8 +370,10 @@ Vector OnlineLSSVM<State>::gcv() const {  // [MATH 1.8]
 }
 
 template <class State>
-Vector OnlineLSSVM<State>::noise_variance() const {  // maximum likelihood; the flat prior of the bias takes one row
-  return cost() / std::max(effective_rows(), 1.0);
+Vector OnlineLSSVM<State>::noise_variance() const {
+  Vector variance(n_outputs());
+  for (Index o = 0; o < n_outputs(); ++o) variance[o] = noise_variance(o);
+  return variance;
 }
 
 // Of the Gaussian process with kernel s2 k^ and noise s2 alpha / v_i, at its best signal scale s2.
@@ -386,6 +407,8 @@ Arrays OnlineLSSVM<State>::save() const {
   arrays.put("since_fade", static_cast<double>(since_fade_));
   arrays.put("quiet_rows", static_cast<double>(quiet_rows_));
   arrays.put("forgotten", static_cast<double>(forgotten_));
+  arrays.put("doubt", doubt_);
+  arrays.put("heaviest", heaviest_);
   recent_.save(arrays);
   arrays.put("target_weight", moments_.weight());
   arrays.put("target_mean", moments_.mean());
@@ -413,6 +436,8 @@ void OnlineLSSVM<State>::load(const Arrays& arrays) {
   since_fade_ = arrays.count("since_fade");
   quiet_rows_ = arrays.count("quiet_rows");
   forgotten_ = arrays.count("forgotten");
+  doubt_ = arrays.number("doubt", 0.0);
+  heaviest_ = arrays.number("heaviest", 0.0);
   recent_.load(arrays);
   if (recent_.size() > 0 && recent_.coordinates().rows() != state_.dimension())
     throw std::invalid_argument("state array 'recent_coordinates' does not match the basis");

@@ -7,6 +7,7 @@
 // where k~_i is exact when row i is processed and an element admitted later adds the column K~ a* to earlier rows.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -87,7 +88,15 @@ class OnlineLSSVM {
   void prune(Index kernels);
 
   // Brings everything up to date with the rows learned: call before reading anything below.
-  void settle() { state_.settle(); }
+  void settle() {
+    if constexpr (State::kLearnsRuns)
+      if (state_.accumulating()) coef_known_ = false;
+    state_.settle();
+  }
+
+  // Coefficients of the kernels, computed on first use after a row was learned, and zeros for the elements that fill the
+  // last panel.
+  ConstMatrixRef coefficients() const;
 
   // On up to `threads` threads, with the same result for any number of them.
   void predict(const Rows& X, RowsOut out, Index threads = 1) const;
@@ -99,8 +108,8 @@ class OnlineLSSVM {
   double prepared_self() const { return dictionary_.kernel().self(prepared_, 0); }
   void learn_prepared(const ConstVectorRef& y, double v);
   void predict_one(const ConstVectorRef& x, VectorRef out);
-  // Steps first .. last - 1 of: predict row i (its mean and the variance of a new observation), then learn row
-  // i - delay. Rows to learn run on `delay` steps behind the last prediction.
+  // Steps first .. last - 1 of: predict row i (its mean and, if `variance` has rows, the variance of a new observation),
+  // then learn row i - delay. Rows to learn run on `delay` steps behind the last prediction.
   void prequential(const Rows& X, const Rows& Y, const ConstVectorRef& v, Index delay, Index first, Index last,
                    RowsOut mean, RowsOut variance, std::int64_t* n_basis);
 
@@ -131,7 +140,6 @@ class OnlineLSSVM {
   void append(const double* x, Index row);
   void count_row(const double* y, double v);
   void record(const Event& event, Index i, LearnLog& log);
-  void predict_by_coefficients(const ConstVectorRef& k, VectorRef out);
   // online_block.cpp
   void learn_block(const Rows& X, Index row, Index first, Index count, const Rows& Y, const ConstVectorRef& v,
                    LearnLog& log);
@@ -148,7 +156,10 @@ class OnlineLSSVM {
   void learn_parts(const Rows& X, const Rows& Y, const ConstVectorRef& v, LearnLog& log);
   // online_window.cpp
   void forget_oldest();
-  void renew_from_window();
+  void renew_from_rows();
+  bool recent_rows_are_all() const { return settings_.window || t_ == recent_.size(); }
+  void count_rounding(double left = 1.0);
+  void renew_if_in_doubt();
   // Whether a row is learned without asking whether to admit it, `ahead` rows from now.
   bool frozen(Index ahead = 0) const {
     const bool full = settings_.max_basis > 0 && dictionary_.size() >= settings_.max_basis;
@@ -172,6 +183,10 @@ class OnlineLSSVM {
   std::int64_t fade_period() const;
   void fade_if_due();
   double scale() const { return 1.0 / (settings_.forgetting * frame_); }  // of the state, seen from the last row
+  // Maximum likelihood; the flat prior of the bias takes one row.
+  double noise_variance(Index output) const {
+    return state_.cost()[output] * scale() / std::max(effective_rows(), 1.0);
+  }
   double effective_rows() const { return effective_t_ - (state_.has_bias() ? 1.0 : 0.0); }
 
   OnlineSettings settings_;
@@ -187,13 +202,15 @@ class OnlineLSSVM {
   std::int64_t before_refit_ = 0;  // rows seen
   Counters counted_before_refit_{};
   Index forgotten_ = 0;  // rows that left the window since it was renewed
+  // Of the recent rows: how far rounding may have taken C from their inverse, and the largest v |w|^2 among them.
+  double doubt_ = 0, heaviest_ = 0;
   RecentRows recent_;
   std::int64_t quiet_rows_ = 0;  // since a row last asked for more than a normal step
   PreparedRows prepared_;
   Vector k_, scores_, w_, along_, oldest_y_;
   RowMatrix one_x_, one_y_, one_apriori_;
-  Matrix coef_;  // of `predict_one`
-  bool coef_known_ = false;  // no row was learned since
+  mutable Matrix coef_;
+  mutable bool coef_known_ = false;  // no row was learned since
   // workspace of a block: coordinates, distances and k(x, x) of its rows
   Matrix W_, with_newcomer_;
   Vector delta_, k_self_, weights_;

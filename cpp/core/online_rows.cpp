@@ -1,4 +1,4 @@
-// OnlineLSSVM one row at a time: streams from outside, and predict-then-learn with delays and spreads.
+// OnlineLSSVM one row at a time: streams from outside, and predict-then-learn with delays and variances.
 #include "core/online_lssvm.hpp"
 
 namespace kernsift {
@@ -28,7 +28,8 @@ void OnlineLSSVM<State>::learn_prepared(const ConstVectorRef& y, double v) {
   LearnLog log{one_apriori_, &outcome, &victim};
   if constexpr (State::kLearnsRuns) {
     state_.leave_information();
-    state_.drop_information();
+    // made again after so many rows in blocks that it pays
+    if (state_.drop_information()) quiet_rows_ = frozen() ? -2 * state_.dimension() : 0;
   }
   learn_row(one_x_, 0, 0, one_y_, weight, log);
 }
@@ -40,40 +41,34 @@ void OnlineLSSVM<State>::predict_one(const ConstVectorRef& x, VectorRef out) {
   if (k_.size() < dictionary_.padded()) k_.resize(grown_capacity(k_.size(), dictionary_.padded()));
   dictionary_.block(prepared_, 0, 1, Eigen::Map<Matrix>(k_.data(), dictionary_.padded(), 1));
   const auto k = k_.head(dictionary_.size());
+  if constexpr (!State::kLearnsRuns) return state_.predict(k, out);
   if constexpr (State::kLearnsRuns) {
-    if (n_outputs() <= kFewColumns) return predict_by_coefficients(k, out);
+    const ConstMatrixRef coef = coefficients();
+    const auto bias = state_.bias();
+    for (Index o = 0; o < n_outputs(); ++o)
+      out[o] = k.dot(coef.col(o).head(dictionary_.size())) + (bias.size() > 0 ? bias[o] : 0.0);
   }
-  state_.predict(k, out);
-}
-
-// The coefficients cost what the coordinates of one row do, and serve until the next row is learned.
-template <class State>
-void OnlineLSSVM<State>::predict_by_coefficients(const ConstVectorRef& k, VectorRef out) {
-  const Index m = dictionary_.size();
-  if (!coef_known_) {
-    if (coef_.rows() < m || coef_.cols() != n_outputs()) coef_.resize(grown_capacity(coef_.rows(), m), n_outputs());
-    state_.beta(coef_.topRows(m));
-    coef_known_ = true;
-  }
-  const auto bias = state_.bias();
-  for (Index o = 0; o < n_outputs(); ++o) out[o] = k.dot(coef_.col(o).head(m)) + (bias.size() > 0 ? bias[o] : 0.0);
 }
 
 template <class State>
 void OnlineLSSVM<State>::prequential(const Rows& X, const Rows& Y, const ConstVectorRef& v, Index delay, Index first,
                                      Index last, RowsOut mean, RowsOut variance, std::int64_t* n_basis) {
-  Vector spread(1), delta(1);
   for (Index i = first; i < last; ++i) {
-    state_.settle();
     if (i < X.rows()) {
       n_basis[i] = dictionary_.size();
-      auto f = mean.row(i);
-      Vector one(n_outputs());
-      predict_one(X.row(i).transpose(), one);
-      f = one.transpose();
-      this->variance(X.middleRows(i, 1), spread, delta);
-      const double relative = 1.0 + spread[0] + (settings_.alpha > 0 ? delta[0] / settings_.alpha : 0.0);
-      variance.row(i) = relative * noise_variance().transpose();
+      predict_one(X.row(i).transpose(), mean.row(i).transpose());
+      if (variance.rows() > 0) {
+        state_.settle();
+        const double k_self = prepared_self();
+        double gain = 0, delta = k_self;
+        if (!state_.bias_pending()) {
+          const Look look = state_.look(k_.head(dictionary_.size()), k_self, mean.row(i).data(), 1.0);
+          gain = look.leverage / scale();
+          delta = look.delta;
+        }
+        const double relative = 1.0 + gain + (settings_.alpha > 0 ? delta / settings_.alpha : 0.0);
+        for (Index o = 0; o < n_outputs(); ++o) variance(i, o) = relative * noise_variance(o);
+      }
     }
     if (i >= delay) update(X.row(i - delay).transpose(), Y.row(i - delay).transpose(), v[i - delay]);
   }
@@ -89,6 +84,5 @@ void OnlineLSSVM<State>::prequential(const Rows& X, const Rows& Y, const ConstVe
 KERNSIFT_ROWS(OrthonormalState)
 KERNSIFT_ROWS(InverseState)
 #undef KERNSIFT_ROWS
-template void OnlineLSSVM<OrthonormalState>::predict_by_coefficients(const ConstVectorRef&, VectorRef);
 
 }  // namespace kernsift

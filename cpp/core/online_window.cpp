@@ -1,18 +1,25 @@
-// A sliding window: the recent rows, whose coordinates are exact, are all the model has seen.
+// The recent rows, whose coordinates are exact, as all the model has seen: always of a sliding window, and of any other
+// model until more rows have come than it keeps.
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/online_lssvm.hpp"
 
 namespace kernsift {
+
+namespace {
+// Renew where predictions may be off by so much, relative to the targets.
+constexpr double kMostDoubt = 1e-9;
+}  // namespace
 
 // The row that makes room is unlearned: a normal step with minus its weight, the inverse of the one that learned it.
 template <class State>
 void OnlineLSSVM<State>::forget_oldest() {
   if constexpr (State::kLearnsRuns) {
     if (!settings_.window || recent_.size() < recent_.capacity()) return;
-    // Rounding grows where a row is nearly all that holds a direction, and it does not fade: once in a window everything
-    // is computed afresh from the rows, O(m^2) a row.
-    if (forgotten_ >= recent_.capacity()) renew_from_window();
+    // Rounding does not fade: once in a window everything is computed afresh from the rows, O(m^2) a row.
+    if (forgotten_ >= recent_.capacity()) renew_from_rows();
     const Index oldest = recent_.oldest();
     const auto w = recent_.coordinates().col(oldest);
     const double v = recent_.weights()[oldest];
@@ -25,35 +32,59 @@ void OnlineLSSVM<State>::forget_oldest() {
     sum_log_weights_ -= std::log(v);
     effective_t_ -= 1.0;
     constexpr double kLeastLeft = 1e-6;  // of the row's own weight in the direction it holds, and of all weight
+    const double left = 1.0 + look.leverage;
     // minus a weight has no positive leverage: what shows one is rounding, beside a weight that leaves no digit of C
-    if (1.0 + look.leverage > kLeastLeft && look.leverage < kLeastLeft && moments_.weight() > kLeastLeft * v)
-      state_.forget(look);
-    else
-      renew_from_window();
+    if (left > kLeastLeft && look.leverage < kLeastLeft && moments_.weight() > kLeastLeft * v) {
+      // what is left of the direction is a difference: it inherits the error of C, relative to what is left
+      count_rounding();
+      if (doubt_ * v * w.squaredNorm() <= kMostDoubt * left) {
+        doubt_ /= left * left;
+        return state_.forget(look);
+      }
+    }
+    renew_from_rows();
   }
 }
 
 template <class State>
-void OnlineLSSVM<State>::renew_from_window() {
+void OnlineLSSVM<State>::renew_from_rows() {
   if constexpr (State::kLearnsRuns) {
-    forgotten_ = 0;
     const RowMatrix Y = recent_.targets();
-    moments_ = TargetMoments(n_outputs());
-    sum_log_weights_ = 0;
-    for (Index i = 0; i < Y.rows(); ++i)
-      if (const double v = recent_.weights()[i]; v > 0) {
-        moments_.add(Y.row(i).data(), v);
-        sum_log_weights_ += std::log(v);
-      }
-    RowMatrix apriori(Y.rows(), Y.cols());
-    state_.restart();
-    state_.accumulate_run(recent_.coordinates(), Y, recent_.weights(), apriori);
-    state_.leave_information();
+    if (settings_.window) {
+      forgotten_ = 0;
+      moments_ = TargetMoments(n_outputs());
+      sum_log_weights_ = 0;
+      for (Index i = 0; i < Y.rows(); ++i)
+        if (const double v = recent_.weights()[i]; v > 0) {
+          moments_.add(Y.row(i).data(), v);
+          sum_log_weights_ += std::log(v);
+        }
+    }
+    state_.learn_only(recent_.coordinates(), Y, recent_.weights());
+    doubt_ = heaviest_ = 0;
+    if (recent_.size() > 0)
+      heaviest_ = (recent_.coordinates().colwise().squaredNorm().transpose().array() * recent_.weights().array()).maxCoeff();
+    count_rounding();
   }
 }
 
+// Every change of C rounds each of its elements. A normal step leaves the part `left` of C along its row, and the square of
+// that part of the error.
+template <class State>
+void OnlineLSSVM<State>::count_rounding(double left) {
+  if constexpr (State::kLearnsRuns)
+    if (recent_rows_are_all()) doubt_ = left * left * doubt_ + std::numeric_limits<double>::epsilon() * state_.trace();
+}
+
+template <class State>
+void OnlineLSSVM<State>::renew_if_in_doubt() {
+  if (doubt_ * heaviest_ > kMostDoubt && recent_.size() > 0 && recent_rows_are_all()) renew_from_rows();
+}
+
 template void OnlineLSSVM<OrthonormalState>::forget_oldest();
-template void OnlineLSSVM<OrthonormalState>::renew_from_window();
+template void OnlineLSSVM<OrthonormalState>::renew_from_rows();
+template void OnlineLSSVM<OrthonormalState>::count_rounding(double);
+template void OnlineLSSVM<OrthonormalState>::renew_if_in_doubt();
 template void OnlineLSSVM<InverseState>::forget_oldest();
 
 }  // namespace kernsift

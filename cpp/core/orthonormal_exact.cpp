@@ -14,7 +14,7 @@ double OrthonormalState::look_exact(const ConstMatrixRef& Z, const ConstMatrixRe
   const Index p = dimension(), n = Z.cols();
   if (weighted_.size() < n) {
     weighted_.resize(n);
-    errors_.resize(n, n_outputs());
+    errors_.resize(whole_packets(n), n_outputs());
   }
   auto vs = weighted_.head(n);
   auto e = errors_.topRows(n);

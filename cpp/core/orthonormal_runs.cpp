@@ -31,8 +31,8 @@ bool OrthonormalState::learn_run(const ConstMatrixRef& W, const Rows& Y, const C
   const Index p = dimension(), m = size(), n = W.cols();
   if (gain_.rows() < p || gain_.cols() < n) gain_.resize(w_.size(), std::max(n, gain_.cols()));
   if (innovation_.rows() < n) {
-    innovation_.resize(n, n);
-    residual_.resize(n, n_outputs());
+    innovation_.resize(whole_packets(n), whole_packets(n));
+    residual_.resize(whole_packets(n), n_outputs());
   }
   auto G = gain_.topLeftCorner(p, n);
   auto R = innovation_.topLeftCorner(n, n);
@@ -72,20 +72,29 @@ bool OrthonormalState::learn_run(const ConstMatrixRef& W, const Rows& Y, const C
   return true;
 }
 
-bool OrthonormalState::can_accumulate(double scale) const {
-  // the inverse of C is off by about eps cond(C) <= eps scale / alpha, relative to its norm
-  constexpr double kLargestLoss = 1e-10;
-  // without a ridge nothing bounds cond(C), whatever the scale (a linear kernel of rows at 0 has none)
-  return informed_ || (alpha_ > 0 && std::numeric_limits<double>::epsilon() * scale <= kLargestLoss * alpha_);
+// C, updated row by row, is off by eps |C| or more in every direction, and its inverse by that times cond(C): eps cond(C),
+// relative to the norm, as by the Cholesky factor here. What follows is sums, which lose nothing more.
+bool OrthonormalState::inform() {
+  if (informed_) return true;
+  constexpr double kLargestLoss = 1e-8;
+  C_.settle();
+  const Eigen::LLT<Matrix> factor(C_.dense());
+  if (factor.info() != Eigen::Success) return false;
+  const Matrix inverse = factor.solve(Matrix::Identity(dimension(), dimension()));
+  const double condition = C_.dense().norm() * inverse.norm();  // at least cond(C), and at most p times that
+  if (!(std::numeric_limits<double>::epsilon() * condition <= kLargestLoss)) return false;
+  information_.assign(inverse);
+  informed_ = true;
+  return true;
 }
 
 void OrthonormalState::begin_accumulating() {
-  inform();
+  invert_inverse();
   begin_sums();
 }
 
-// C^-1 beside C.
-void OrthonormalState::inform() {
+// C^-1 beside C, at whatever loss.
+void OrthonormalState::invert_inverse() {
   if (informed_) return;
   C_.settle();
   const auto factor = definite_factor(C_.dense());
@@ -130,7 +139,7 @@ void OrthonormalState::add_run(const ConstMatrixRef& W, const Rows& Y, const Con
                                Sums& sums, SymmetricInverse& information) const {
   const Index p = dimension(), n = W.cols();
   if (sums.weighted.rows() < p || sums.weighted.cols() < n) sums.weighted.resize(w_.size(), std::max(n, sums.weighted.cols()));
-  if (sums.error.rows() < n) sums.error.resize(n, n_outputs());
+  if (sums.error.rows() < n) sums.error.resize(whole_packets(n), n_outputs());
   auto e = sums.error.topRows(n);
   auto weighted = sums.weighted.topLeftCorner(p, n);
   apriori.noalias() = W.transpose() * theta_.topRows(p);
@@ -209,9 +218,41 @@ void OrthonormalState::restart() {
   begin_sums();
 }
 
+// theta <- theta + C (Z V (y - Z'theta) - alpha D theta) leaves of the error of C^-1 Z V y what a product of the two errors
+// is; twice is enough wherever the Cholesky factor exists.
+void OrthonormalState::learn_only(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v) {
+  constexpr int kRefinements = 2;
+  const Index p = dimension(), m = size();
+  RowMatrix error(Y.rows(), Y.cols());
+  restart();
+  accumulate_run(W, Y, v, error);
+  leave_information();
+  drop_information();
+  for (int pass = 0; pass <= kRefinements; ++pass) {
+    error = Y;
+    error.noalias() -= W.transpose() * theta_.topRows(p);
+    xi_ = (error.array().square().colwise() * v.array()).colwise().sum().transpose();
+    xi_ += alpha_ * theta_.middleRows(offset(), m).colwise().squaredNorm().transpose();
+    if (pass == kRefinements) break;
+    error.array().colwise() *= v.array();
+    Matrix gradient = W * error;
+    gradient.bottomRows(m) -= alpha_ * theta_.middleRows(offset(), m);
+    Matrix step(p, n_outputs());
+    C_.apply_block(gradient, step);
+    theta_.topRows(p) += step;
+  }
+  if (tracking_) beta_.topRows(m) = beta();
+}
+
+double OrthonormalState::trace() const {
+  double sum = 0;
+  for (Index i = 0; i < dimension(); ++i) sum += std::abs(C_.settled_diagonal(i));
+  return sum;
+}
+
 void OrthonormalState::fade(double factor) {
   settle();
-  inform();
+  invert_inverse();
   const Matrix information = reweighed(factor, (1.0 - factor) * alpha_);
   reweigh(factor, information, definite_factor(information));
 }
@@ -219,7 +260,7 @@ void OrthonormalState::fade(double factor) {
 bool OrthonormalState::change_ridge(double alpha) {
   settle();
   const bool informed = informed_;
-  inform();
+  invert_inverse();
   const Matrix information = reweighed(1.0, alpha - alpha_);
   const Eigen::LLT<Matrix> factor(information);
   const bool definite = factor.info() == Eigen::Success;

@@ -15,7 +15,8 @@ OrthonormalState::OrthonormalState(double alpha, Index n_outputs, bool bias)
 
 void OrthonormalState::reserve(Index kernels) {
   if (diagonal_.size() >= kernels) return;
-  const Index p = kernels + offset();
+  kernels = whole_packets(kernels);
+  const Index p = whole_packets(kernels + offset());
   span_.reserve(kernels);
   C_.reserve(p);
   theta_.conservativeResize(p, Eigen::NoChange);
@@ -286,9 +287,11 @@ Matrix OrthonormalState::beta() const {
   return beta;
 }
 
+// A few columns at a time, by the routine that allocates nothing.
 void OrthonormalState::beta(MatrixRef out) const {
   out = theta_.middleRows(offset(), size());
-  span_.coefficients(out);
+  for (Index o = 0; o < n_outputs(); o += kFewColumns)
+    span_.coefficients(out.middleCols(o, std::min(kFewColumns, n_outputs() - o)));
 }
 
 void OrthonormalState::predict(const ConstVectorRef& k, VectorRef out) {

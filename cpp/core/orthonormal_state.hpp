@@ -10,6 +10,7 @@
 #pragma once
 
 #include <Eigen/Cholesky>
+#include <utility>
 
 #include "core/arrays.hpp"
 #include "core/invariants.hpp"
@@ -64,9 +65,9 @@ class OrthonormalState {
   // In the information form C^-1 = Z'VZ + alpha I is kept instead: m^2 flops a row, C only when `settle` is called.
   // `apriori` gets the predictions of the model as it was settled last.
   void accumulate_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, RowsOut apriori);
-  // Whether that form can be had at no loss: kept up to date already, or C well enough conditioned to be inverted
-  // (scale: bound on the eigenvalues of Z'VZ).
-  bool can_accumulate(double scale) const;
+  // Makes C^-1 beside C, once, for the information form. False, and nothing has changed, where C is so ill-conditioned
+  // that inverting it would lose more digits than C has lost already.
+  bool inform();
   bool accumulating() const { return accumulating_; }
   // The same in two steps, the first of which may run on any thread: sums of a run, and taking them in.
   struct Sums {
@@ -83,12 +84,18 @@ class OrthonormalState {
   // Back to the covariance form: the steps of one row, learn_run and growth need it.
   void leave_information();
   // C^-1 is no longer kept beside C: worth it where rows come one at a time, each of which would have to change both.
-  void drop_information() { informed_ = false; }
+  // Whether it was.
+  bool drop_information() { return std::exchange(informed_, false); }
   // The covariance form, and nothing owed to it: what reads the state needs it.
   void settle();
 
   // No rows on the same basis: a second pass begins. The first rows must then come in a run to accumulate.
   void restart();
+  // These rows and no others, on the same basis, in the covariance form: O(m^2 n + m^3). As accurate as by orthogonal
+  // transformations of the rows: the solution is refined with their residuals.
+  void learn_only(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v);
+  // The trace of C, which bounds its norm.
+  double trace() const;
   // All rows so far count `factor` times what they did, the ridge as much as ever: with D = diag(0, I),
   // C^-1 <- factor C^-1 + (1 - factor) alpha D. O(m^3).
   void fade(double factor);
@@ -156,7 +163,7 @@ class OrthonormalState {
   double most_of_trace() const;
   Look look_from_workspace(double k_self, const double* y, double v);
   void begin_accumulating();
-  void inform();
+  void invert_inverse();
   void begin_sums();
   void add_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, RowsOut apriori, Sums& sums,
                SymmetricInverse& information) const;

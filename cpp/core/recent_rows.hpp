@@ -16,7 +16,7 @@ class RecentRows {
       : capacity_(capacity),
         rows_(n_features),
         coordinates_(0, capacity),
-        targets_(capacity, n_outputs),
+        targets_(whole_packets(capacity), n_outputs),
         weights_(capacity) {}
 
   Index capacity() const { return capacity_; }

@@ -9,7 +9,7 @@ namespace kernsift {
 
 void Span::reserve(Index n) {
   if (storage_.rows() >= n) return;
-  Matrix larger = Matrix::Zero(n, n);
+  Matrix larger = Matrix::Zero(whole_packets(n), whole_packets(n));
   larger.topLeftCorner(size_, size_) = storage_.topLeftCorner(size_, size_);
   storage_.swap(larger);
   thin_.conservativeResize(n);

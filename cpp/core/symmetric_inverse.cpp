@@ -6,6 +6,7 @@ namespace kernsift {
 
 void SymmetricInverse::reserve(Index n) {
   if (storage_.rows() >= n) return;
+  n = whole_packets(n);
   Matrix larger = Matrix::Zero(n, n);
   larger.topLeftCorner(size_, size_).triangularView<Eigen::Lower>() = storage_.topLeftCorner(size_, size_);
   storage_.swap(larger);

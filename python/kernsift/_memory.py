@@ -6,6 +6,11 @@ import contextlib
 import os
 from pathlib import Path
 
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
+
 # Requests below this many bytes are not asked about: three small files are read for an answer, which a fit on fifty
 # kernels would feel, and where so little is missing the interpreter and numpy, several times as large, hardly started.
 NEGLIGIBLE = 16 * 2**20
@@ -21,6 +26,13 @@ def _read_number(path: str) -> int | None:
     try:
         return int(Path(path).read_text(encoding="ascii"))
     except (OSError, ValueError):  # no such file, or "max"
+        return None
+
+
+def _pages_mapped() -> int | None:
+    try:
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    except (OSError, ValueError, IndexError):
         return None
 
 
@@ -41,6 +53,11 @@ def available_bytes() -> int | None:
         most, used = _read_number(limit), _read_number(usage)
         if most is not None and used is not None:
             bounds.append(max(most - used, 0))
+    if resource is not None:  # the process's own limit of address space
+        most = resource.getrlimit(resource.RLIMIT_AS)[0]
+        used = _pages_mapped()
+        if most != resource.RLIM_INFINITY and used is not None:
+            bounds.append(max(most - used * resource.getpagesize(), 0))
     if not bounds and hasattr(os, "sysconf"):
         with contextlib.suppress(ValueError, OSError):
             bounds.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))

@@ -139,7 +139,9 @@ class StreamRegression(OnlineBase):
                 n_basis, std = before + np.concatenate([[0], grown[:-1]]), None
             else:
                 self._core = core
-                mean, variance, n_basis = core.prequential(rows, targets, weight, min(int(delay), len(rows)))
+                mean, variance, n_basis = core.prequential(
+                    rows, targets, weight, min(int(delay), len(rows)), return_std
+                )
                 std = np.sqrt(variance) if return_std else None
         flat = slice(None) if not self._flat else 0
         error = (targets - mean)[:, flat]
