@@ -31,6 +31,19 @@ class Arrays {
     if (found == items_.end()) throw std::invalid_argument("state array '" + name + "' is missing");
     return found->second;
   }
+  // A factor or an inverse: square, its diagonal positive.
+  const Matrix& get_square(const std::string& name, Index n) const {
+    const Matrix& value = get(name, n, n);
+    if (n > 0 && !(value.diagonal().minCoeff() > 0))
+      throw std::invalid_argument("state array '" + name + "' has a diagonal that is not positive");
+    return value;
+  }
+  const Matrix& get_not_negative(const std::string& name, Index rows) const {
+    const Matrix& value = get(name, rows, 1);
+    if (rows > 0 && !(value.minCoeff() >= 0))
+      throw std::invalid_argument("state array '" + name + "' has a negative element");
+    return value;
+  }
   double number(const std::string& name) const { return get(name, 1, 1)(0, 0); }
   // Whole numbers, which a cast could not make of anything else.
   std::int64_t count(const std::string& name) const { return whole(number(name), name); }
