@@ -214,6 +214,7 @@ void bind_engine(py::module_& m, const char* name) {
       .def("predict_one",
            [](const Model& self, const Array& x) {
              const auto row = vector(x, self.kernel.n_features(), "x");
+             if (!row.allFinite()) throw std::invalid_argument("x holds NaN or infinity");
              Array out = array(self.n_outputs);
              const std::lock_guard<ModelMutex> lock(self.mutex);
              self.whole.change([&] { self.model.predict_one(row, vector_out(out)); });

@@ -99,9 +99,7 @@ class Model:
                 size = size + kernel.expand(vectors, coef, np.zeros(self.n_outputs), x).max(axis=0)
             else:
                 vectors = term.stationary_form(dtype)[2]
-                units = max(
-                    units, float(np.abs(vectors).sum(axis=1).max()), float((vectors**2).sum(axis=1).max() ** 0.5)
-                )
+                units = max(units, float(np.abs(vectors).sum(axis=1).max()))
                 size = size + coef.sum(axis=0)
         scale = float(np.abs(self.scores(rows)).max())
         eps = float(np.finfo(np.dtype(dtype)).eps)

@@ -288,12 +288,11 @@ def to_onnx(
                 f"dtype={dtype!r} does not hold the numbers of this model; use dtype='float64', or scale X and y "
                 "before fitting"
             )
-        allowed = model.rounding(rows, inner) + 2 * float(np.finfo(dtype).eps)
-        if error > allowed:
+        explained = model.rounding(rows, inner) + 2 * float(np.finfo(dtype).eps)
+        if error > explained:
             raise ValueError(
                 f"the graph of this model's {model.kernel} kernel is off by {error:.2g} of the largest output on these "
-                f"rows, and rounding in {inner} explains {allowed:.2g}: it is not the model; use compute='float64', or "
-                "report it"
+                f"rows, and rounding in {inner} explains {explained:.2g}: use compute='float64', or report this"
             )
         facts = {"kernsift_error": f"{error:.2g}", "kernsift_compute": inner}
         import_onnx().helper.set_model_props(proto, facts)
