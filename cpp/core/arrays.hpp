@@ -31,8 +31,8 @@ class Arrays {
     if (found == items_.end()) throw std::invalid_argument("state array '" + name + "' is missing");
     return found->second;
   }
-  // A factor or an inverse: square, its diagonal positive.
-  const Matrix& get_square(const std::string& name, Index n) const {
+  // A triangular factor: square, its diagonal positive, for rows are divided by it.
+  const Matrix& get_factor(const std::string& name, Index n) const {
     const Matrix& value = get(name, n, n);
     if (n > 0 && !(value.diagonal().minCoeff() > 0))
       throw std::invalid_argument("state array '" + name + "' has a diagonal that is not positive");

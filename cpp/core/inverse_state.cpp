@@ -173,10 +173,10 @@ void InverseState::save(Arrays& arrays) const {
 void InverseState::load(const Arrays& arrays, Index kernels, bool seated) {
   const Index p = kernels + (bias_ && seated ? 1 : 0);
   reserve(std::max<Index>(8, kernels));
-  K_inv_.assign(arrays.get_square("kernel_inverse", kernels));
-  P_inv_.assign(arrays.get_square("inverse", p));
+  K_inv_.assign(arrays.get("kernel_inverse", kernels, kernels));
+  P_inv_.assign(arrays.get("inverse", p, p));
   beta_.topRows(p) = arrays.get("beta", p, n_outputs());
-  xi_ = arrays.get_not_negative("cost", n_outputs());
+  xi_ = arrays.get("cost", n_outputs(), 1);
   log_det_ = arrays.number("log_det");
 }
 

@@ -347,7 +347,7 @@ void KernelLSTD::load(const Arrays& arrays) {
   const Matrix& ids = arrays.get("ids", m, 1);
   const Matrix& counts = arrays.get("counters", kOutcomes, 1);
   reserve(std::max<Index>(8, m));
-  span_.assign(arrays.get_square("factor", m));
+  span_.assign(arrays.get_factor("factor", m));
   C_.assign(arrays.get("inverse", m, m));
   theta_.head(m) = arrays.get("theta", m, 1);
   followers_.col(kTrace).head(m) = arrays.get("trace", m, 1);

@@ -337,11 +337,11 @@ void OrthonormalState::load(const Arrays& arrays, Index kernels, bool seated) {
   informed_ = arrays.get("information").rows() > 0;
   tracking_ = arrays.number("tracking") != 0;
   reserve(std::max<Index>(8, kernels));
-  span_.assign(arrays.get_square("factor", kernels));
-  C_.assign(arrays.get_square("inverse", p));
-  if (informed_) information_.assign(arrays.get_square("information", p));
+  span_.assign(arrays.get_factor("factor", kernels));
+  C_.assign(arrays.get("inverse", p, p));
+  if (informed_) information_.assign(arrays.get("information", p, p));
   theta_.topRows(p) = arrays.get("theta", p, n_outputs());
-  xi_ = arrays.get_not_negative("cost", n_outputs());
+  xi_ = arrays.get("cost", n_outputs(), 1);
   n_lagging_ = 0;
   if (tracking_) {
     diagonal_.head(kernels) = arrays.get("diagonal", kernels, 1);
