@@ -373,8 +373,8 @@ Kernel::Kernel(KernelKind kind, Vector gamma, int degree, double coef0, Vector c
     case KernelKind::matern32:
     case KernelKind::matern52:
     case KernelKind::polynomial: scale_ = gamma_.cwiseSqrt(); break;
-    default: throw std::invalid_argument("this kind of kernel is unknown");  // no other place may take it for another
   }
+  if (scale_.size() == 0) throw std::invalid_argument("this kind of kernel is unknown");
   if (!stationary()) centre_.setZero();  // an inner product has its own origin
 }
 
