@@ -159,6 +159,20 @@ def test_settings_reach_the_estimator(table, tmp_path):
     np.testing.assert_allclose(kernsift.load(out).gamma_, 1 / (2 * X.var(axis=0)))
 
 
+@pytest.mark.parametrize("model", ["online", "krls"])
+@pytest.mark.parametrize("gamma", ["scale", "median"])
+def test_widths_of_a_fit_are_those_of_all_its_rows(model, gamma, tmp_path):
+    """Not those of the first row, which has no scale."""
+    table, out = tmp_path / "data.csv", tmp_path / "m.npz"
+    X = np.random.default_rng(0).uniform(-30, 30, (300, 2)).round(4)
+    table.write_text("a,b,y\n" + "".join(f"{a},{b},{np.sin(a / 9):.4f}\n" for a, b in X.tolist()))
+    for options in (["--gamma", gamma], ["--set", f"gamma={gamma}"]):
+        run("fit", table, "--target", "y", "--model", model, "--out", out, "--test", "0", *options)
+        expected = kernsift.OnlineLSSVMRegressor(gamma=gamma, random_state=0).fit(X, X[:, 0]).gamma_
+        np.testing.assert_allclose(kernsift.load(out).gamma_, expected, rtol=1e-12)
+        assert expected[0] < 0.01
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -251,6 +265,37 @@ def test_a_stream_resumes_where_it_stopped(tmp_path):
     second = run("stream", "--target", "y", "--out", parts, "--resume", text=text)
     assert (first.stdout + second.stdout).split("\n") == expected
     assert parts.read_bytes() == whole.read_bytes()
+
+
+def test_columns_and_classes_with_a_comma_in_their_name(tmp_path):
+    """The names of a saved stream were cut at the comma, and it could not be resumed."""
+    text = lines(labels=('"up, or so"', "down"), header='"a,b",c,y')
+    out, table = tmp_path / "m.npz", tmp_path / "data.csv"
+    stream = ("stream", "--target", "y", "--out", out, "--classes", '"up, or so",down', "--resume")
+    run(*stream, text="\n".join(text.split("\n")[:121]) + "\n")
+    assert kernsift.load(out).feature_names_in_.tolist() == ["a,b", "c"]
+    run(*stream, text=text)
+    assert kernsift.load(out).n_samples_seen_ == 200
+    assert kernsift.load(out).classes_.tolist() == ["down", "up, or so"]
+    table.write_text(text)
+    run("fit", table, "--target", "y", "--out", out, "--features", '"a,b"')
+    assert kernsift.load(out).feature_names_in_.tolist() == ["a,b"]
+    run("predict", out, table)
+    assert "'a'" in run("fit", table, "--target", "y", "--out", out, "--features", "a,b", code=1).stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes and devices of POSIX")
+def test_only_a_regular_file_is_replaced(table, tmp_path):
+    pipe, out = tmp_path / "pipe", tmp_path / "m.npz"
+    os.mkfifo(pipe)
+    run("fit", table, "--target", "y", "--out", out)
+    for path, kind in ((pipe, "a pipe"), ("/dev/null", "a device"), (tmp_path, "a folder")):
+        before = os.stat(path)
+        for command in (["fit", table, "--target", "y"], ["predict", out, table], ["stream", "--target", "y"]):
+            done = run(*command, "--out", path, text=lines(), code=1)
+            assert f"is {kind}" in done.stderr
+            assert done.stdout == ""  # found out before the work
+        assert os.stat(path) == before
 
 
 def test_a_bad_row_stops_the_stream_and_keeps_what_was_learned(tmp_path):

@@ -73,6 +73,30 @@ def test_the_cut_does_not_matter():
     assert_same(fit(SubsetLSSVMRegressor(max_basis=20, random_state=0), *cut, sample=150), models[1], X)
 
 
+def test_a_target_column_of_parquet_with_several_row_groups(tmp_path):
+    """Dask reads a narrow column in larger pieces than a wide table: the partitions differed."""
+    pd = pytest.importorskip("pandas", reason="needs pandas")
+    pytest.importorskip("pyarrow", reason="needs pyarrow")
+    import dask.dataframe as dd
+
+    X, y = table()
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(y=y, v=np.arange(len(y)) % 3 / 2)
+    frame.to_parquet(tmp_path / "rows.parquet", row_group_size=50)
+    ddf = dd.read_parquet(tmp_path / "rows.parquet", split_row_groups=True)
+    features = ["a", "b", "c"]
+    settings = {"max_basis": 20, "random_state": 0}
+    weight = frame["v"].to_numpy()
+    for arguments in (
+        (ddf[features], ddf["y"], ddf["v"]),
+        (ddf.drop(columns=["y", "v"]), ddf["y"], ddf[["v"]]["v"]),
+        (ddf, "y", "v"),
+    ):
+        model = fit(SubsetLSSVMRegressor(**settings), *arguments[:2], sample_weight=arguments[2], sample=150)
+        assert_same(model, in_one_process(SubsetLSSVMRegressor(**settings), X, y, weight, sample=150), X)
+    with pytest.raises(ValueError, match=r"y has .* partitions and X has .*: repartition"):
+        fit(SubsetLSSVMRegressor(**settings), ddf[features], dd.from_pandas(frame["y"], npartitions=5))
+
+
 def test_weights_and_classes():
     X, y = table()
     labels = np.array(["low", "middle", "high"])[np.digitize(y, [-0.5, 0.5])]
@@ -127,7 +151,7 @@ def test_data_frames_and_parquet(tmp_path):
     # prediction needs nothing of ours
     features = ddf[["a", "b", "c"]]
     np.testing.assert_allclose(
-        features.map_partitions(model.predict, meta=float).compute(), expected.predict(X), atol=1e-9
+        features.map_partitions(model.predict, meta=("y", float)).compute(), expected.predict(X), atol=1e-9
     )
     model = clone(model).fit(X, y)
     predicted = da.from_array(X, chunks=(100, 3)).map_blocks(model.predict, dtype=float, drop_axis=1)

@@ -103,6 +103,42 @@ def test_every_estimator_and_kernel(maker, kernel, dtype, tmp_path):
 
 @compiled
 @pytest.mark.parametrize("learn", [False, True])
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("maker", ["online", "online classes", "dense classes", "selector"])
+def test_a_row_that_is_not_finite_gives_nan_and_no_class(maker, kernel, learn, tmp_path):
+    """A dead sensor looked like a forecast: the intercept."""
+    if learn and not maker.startswith("online"):
+        pytest.skip("does not learn on")
+    estimator = fitted(maker, kernel)
+    s = "&s, " if learn else ""
+    main = ("  model_state s;\n  model_begin(&s);\n" if learn else "") + PLAIN.replace(
+        "model_scores(", f"model_scores({s}"
+    )
+    more = ""
+    if hasattr(estimator, "classes_"):
+        more = f'{{ int k = model_predict({s}x); printf("%d %d ", k, k < 0 && model_label(k) == 0); }}'
+    if hasattr(estimator, "predict_proba"):
+        more += f"{{ REAL p[MODEL_CLASSES]; model_probabilities({s}x, p); show(p, MODEL_CLASSES); }}"
+    if learn and not more:  # neither such a row nor such a target is learned
+        more = "model_learn(&s, x, x[0] * 0 + 1, 1); x[1] = 1; model_learn(&s, x, x[1] * 1e308 * 1e308, 1);"
+    rows = np.vstack([NEW[:1], np.tile(NEW[0], (9, 1)), NEW[:1]])
+    for i, (bad, j) in enumerate([(v, j) for v in (np.nan, np.inf, -np.inf) for j in range(3)], 1):
+        rows[i, j] = bad
+    found = build(tmp_path, to_c(estimator, dtype="float64", learn=learn), main.replace("ANSWER", more), "float64")(
+        rows
+    )
+    outputs = answer(estimator, NEW[:1]).shape[1]
+    assert np.isnan(found[1:10, :outputs]).all()
+    assert np.isfinite(found[[0, 10]]).all()
+    if hasattr(estimator, "classes_"):
+        assert (found[1:10, outputs : outputs + 2] == [-1, 1]).all()
+        assert np.isnan(found[1:10, outputs + 2 :]).all()
+    elif not learn:
+        np.testing.assert_array_equal(found[0], found[10])
+
+
+@compiled
+@pytest.mark.parametrize("learn", [False, True])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_freestanding_and_free_of_warnings(kernel, dtype, learn, tmp_path):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import builtins
+import dataclasses
 import sys
+import types
 
 import kernsift
 import numpy as np
@@ -91,6 +93,45 @@ def test_a_widely_spread_basis_keeps_its_digits(kernel):
     # both measure coordinates from a centre of their own, which rounds them by half a unit in the last place of 3e4;
     # the squared norms would have cost eps * 1e9
     assert error(found[:, 0], estimator.predict(rows)) < 4 * np.spacing(3e4)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_no_rows_have_no_predictions(kernel, dtype):
+    for maker in ("online", "online classes"):
+        estimator = fitted(maker, kernel)
+        found = run(to_onnx(estimator, dtype=dtype), np.zeros((0, 3), dtype))
+        expected = run(to_onnx(estimator, dtype=dtype), NEW[:1].astype(dtype))
+        assert {n: (v.dtype, v.shape) for n, v in found.items()} == {
+            n: (v.dtype, (0, *v.shape[1:])) for n, v in expected.items()
+        }
+    wide = kernsift.OnlineLSSVMRegressor(kernel=kernel, gamma=1.0, max_basis=40, novelty_tol=0.0).fit(X * 1e4, Y)
+    assert run(to_onnx(wide, dtype="float64"), np.zeros((0, 3)))["variable"].shape == (0, 1)  # by differences
+
+
+def test_an_unknown_kernel_is_refused_and_a_wrong_graph_too(monkeypatch):
+    """A kernel the graph does not know came out as something like a Matern kernel, whatever its error."""
+    from kernsift.export import _model, _onnx
+
+    estimator = fitted("online", "rbf")
+    build = _onnx._build
+
+    def wrong(model, *arguments):
+        terms = tuple(dataclasses.replace(t, coef=1.001 * t.coef) for t in model.terms)
+        return build(dataclasses.replace(model, terms=terms), *arguments)
+
+    monkeypatch.setattr(_onnx, "_build", wrong)
+    for dtype in ("float32", "float64"):
+        with pytest.raises(ValueError, match=r"graph .* is off by .* on these rows"):
+            to_onnx(estimator, dtype=dtype)
+    monkeypatch.undo()
+    stranger = dataclasses.replace(_onnx.describe(estimator).terms[0], kernel=types.SimpleNamespace(name="cauchy"))
+    with pytest.raises(ValueError, match="kernel 'cauchy' has no graph"):
+        _onnx._kernel_block(_onnx._OwnGraph(), "X", stranger, "float64")
+    monkeypatch.setattr(_model, "_of_core", lambda _: ([stranger], np.zeros(1)))
+    for export in (to_onnx, kernsift.export.to_c, kernsift.export.to_libsvm):
+        with pytest.raises(ValueError, match="kernel 'cauchy' has no export"):
+            export(estimator)
 
 
 def cancelling():

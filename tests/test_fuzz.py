@@ -22,8 +22,8 @@ RUN = """
 import faulthandler, sys
 faulthandler.enable()
 sys.path.insert(0, {here!r})
-import fuzzing
-fuzzer = fuzzing.{kind}({seed})
+import {module}
+fuzzer = {module}.{kind}({seed})
 for number in range({steps}):
     try:
         fuzzer.step()
@@ -35,9 +35,9 @@ assert answered > {least} * {steps} and refused > {least} * {steps}, fuzzer.coun
 """
 
 
-def run(kind, seed, steps, least, limit=None):
+def run(kind, seed, steps, least, module="fuzzing"):
     """In a process of its own: a crash is then a failure like another."""
-    code = RUN.format(here=str(HERE), kind=kind, seed=seed, steps=steps, least=least)
+    code = RUN.format(here=str(HERE), module=module, kind=kind, seed=seed, steps=steps, least=least)
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=900)
     assert out.returncode == 0, out.stdout[-2000:] + out.stderr[-4000:]
 
@@ -49,6 +49,10 @@ def test_no_input_crashes_hangs_or_spoils_a_model(seed):
 
 def test_no_file_crashes_runs_or_takes_memory():
     run("FileFuzzer", 0, 1500, 0.02)
+
+
+def test_no_structure_under_a_right_checksum_crashes_or_takes_memory():
+    run("StructuredFuzzer", 0, 600, 0.2, "fuzzing_files")
 
 
 def test_no_table_crashes_or_takes_memory():

@@ -11,7 +11,7 @@ import warnings
 import numpy as np
 import oracles
 import pytest
-from kernsift import OnlineLSSVMClassifier, OnlineLSSVMRegressor
+from kernsift import KRLSRegressor, OnlineLSSVMClassifier, OnlineLSSVMRegressor
 from kernsift._threads import _cpus, n_threads
 from test_online import core, stream
 from threadpoolctl import threadpool_limits
@@ -214,6 +214,29 @@ def test_prequential_predicts_before_it_learns(delay, return_std, rng):
     np.testing.assert_allclose(model.predict(X), literal.predict(X), atol=1e-10)
     np.testing.assert_array_equal(model.basis_indices_, literal.basis_indices_)
     assert (got.std is None) == (not return_std)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_a_row_that_is_not_finite_has_no_prediction(rng, bad):
+    """A dead sensor looked like a forecast: the intercept."""
+    X, y = rng.normal(size=(50, 3)), rng.normal(size=(50, 2))
+    for targets in (y, y[:, 0]):
+        for engine in ("orthonormal", "inverse"):
+            model = OnlineLSSVMRegressor(gamma=0.5, engine=engine).fit(X, targets)
+            before = pickle.dumps(model)
+            row = X[0].copy()
+            row[1] = bad
+            with pytest.raises(ValueError, match=rf"feature 1 of x is {bad}: give finite numbers"):
+                model.predict_one(row)
+            model.feature_names_in_ = np.array(["a", "b", "c"], dtype=object)
+            with pytest.raises(ValueError, match=rf"feature 'b' of x is {bad}"):
+                model.predict_one(row)
+            del model.feature_names_in_
+            assert pickle.dumps(model) == before
+            assert np.isfinite(model.predict_one(X[0])).all()
+    krls = KRLSRegressor(gamma=0.5).fit(X, y[:, 0])
+    with pytest.raises(ValueError, match=f"feature 1 of x is {bad}"):
+        krls.predict_one(row)
 
 
 def test_update_and_predict_one_are_partial_fit_and_predict(rng):

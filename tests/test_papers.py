@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
+import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -164,3 +166,23 @@ def test_one_figure_from_end_to_end(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "![ISLS1](figures/ISLS1.png)" in page.read_text(encoding="utf-8")
     assert (page.parent / "figures" / "ISLS1.png").stat().st_size > 1000
+
+
+def test_tables_whose_data_are_absent_are_skipped_and_named(folder, tmp_path, capsys, monkeypatch):
+    """The first missing set ended the whole run."""
+    spec = importlib.util.spec_from_file_location("papers_main", FOLDER / "__main__.py")
+    main = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(main)
+    made = []
+    tables = {
+        name: dataclasses.replace(main.TABLES[name], make=lambda run, name=name: made.append(name) or [], data=data)
+        for name, data in (("JP1", ("abalone",)), ("OROLS3", ()))
+    }
+    monkeypatch.setattr(main, "TABLES", tables)
+    for given in ([], ["--data", str(tmp_path)]):
+        assert main.main(["--quick", *given, "--results", str(tmp_path / "R.md")]) == 0
+        said = capsys.readouterr().out
+        assert "JP1: skipped" in said
+        assert "skipped: JP1; missing: abalone: give their folder with --data" in said
+    assert made == ["OROLS3", "OROLS3"]
+    assert main.main(["--table", "JP1", "--results", str(tmp_path / "R.md")]) == 1  # named, and not made

@@ -40,6 +40,22 @@ def as_dict(row, names="abc"):
     return dict(zip(names, row.tolist(), strict=True))
 
 
+@pytest.mark.parametrize("bad", [None, np.nan, np.inf, -np.inf, "red"])
+def test_a_row_that_is_not_finite_has_no_prediction(bad):
+    X, y = rows(30)
+    regressor, classifier = OnlineLSSVMRegressor(), OnlineLSSVMClassifier()
+    for x, target in zip(X, y, strict=True):
+        regressor.learn_one(as_dict(x), target)
+        classifier.learn_one(as_dict(x), bool(target > 0))
+    before = pickle.dumps((regressor, classifier))
+    row = {"a": 0.5, "b": bad, "c": 1.0}
+    for predict in (regressor.predict_one, classifier.predict_one, classifier.predict_proba_one):
+        with pytest.raises(ValueError, match=f"feature 'b' is {bad!r}: give finite numbers"):
+            predict(row)
+        predict({"a": 0.5, "c": 1.0})
+    assert pickle.dumps((regressor, classifier)) == before
+
+
 PARAMETERS = [
     {"kernel": "rbf"},
     {"kernel": "laplacian"},

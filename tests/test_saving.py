@@ -9,6 +9,7 @@ import os
 import pickle
 import re
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -225,7 +226,7 @@ def test_foreign_files_are_named_as_such(tmp_path, saved):
         kernsift.load(foreign.with_suffix(".npz"))
     with pytest.raises(FileNotFoundError):
         kernsift.load(tmp_path / "nothing.npz")
-    with pytest.raises((IsADirectoryError, PermissionError)):
+    with pytest.raises(ValueError, match="is a folder, and a saved model is a regular file"):
         kernsift.load(tmp_path)
 
 
@@ -255,6 +256,10 @@ def test_a_newer_format_asks_for_an_update(saved):
         (lambda h: h["state"].update(temper=1), "parameter 'temper'.*update"),
         (lambda h: h.update(state=3), "no state"),
         (lambda h: h["state"]["_core"]["settings"].__setitem__(0, 10**12), "outputs"),
+        (lambda h: h["state"]["_core"]["settings"].__setitem__(5, -1), "setting .* out of its range"),
+        (lambda h: h["state"]["_core"]["settings"].__setitem__(8, -5), "setting .* out of its range"),
+        (lambda h: h["state"]["_core"]["settings"].__setitem__(9, 2.0), "setting .* out of its range"),
+        (lambda h: h["state"]["_core"]["settings"].__setitem__(1, -0.1), "setting .* out of its range"),
         (lambda h: h["state"]["_core"].update(engine="Kernel"), "not hold a whole"),
         (lambda h: h["state"]["_core"]["arrays"].pop("theta"), "'theta' is missing"),
         (lambda h: h["state"]["_core"]["arrays"].update(theta={"$array": "nowhere"}), "nowhere"),
@@ -326,6 +331,108 @@ def test_an_array_that_claims_more_than_it_holds_is_refused(shape, saved):
         kernsift.load(saved)
     assert tracemalloc.get_traced_memory()[1] < 10**7
     tracemalloc.stop()
+
+
+@pytest.mark.parametrize("descr", ["<U0", "|S0", "<U250000000"])
+def test_an_array_of_items_without_bytes_or_larger_than_the_file_is_refused(descr, saved):
+    parts = members(saved)
+    shape = "(300000000,)" if descr.endswith("0") and len(descr) == 3 else "(0,)"
+    text = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+    parts["_core.arrays.theta.npy"] = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
+    sealed_zip(saved, parts)
+    tracemalloc.start()
+    with pytest.raises(ValueError, match=r"theta.*holds .*not a plain number or text"):
+        kernsift.load(saved)
+    assert tracemalloc.get_traced_memory()[1] < 10**7
+    tracemalloc.stop()
+
+
+def test_members_that_lie_over_one_another_are_refused(saved):
+    """One large array under a hundred names: each is as large as the file."""
+    parts = members(saved)
+    parts["big.npy"] = npy(np.zeros(10**6))
+    parts |= {f"{i}.npy": b"" for i in range(100)}
+    sealed_zip(saved, parts)
+    with zipfile.ZipFile(saved) as archive:
+        infos, place = archive.infolist(), archive.start_dir
+    big = next(info for info in infos if info.filename == "big.npy")
+    data = bytearray(saved.read_bytes())
+    for info in infos:
+        if info.filename[0].isdigit():
+            data[place + 16 : place + 28] = struct.pack("<LLL", big.CRC, big.file_size, big.file_size)
+            data[place + 42 : place + 46] = struct.pack("<L", big.header_offset)
+        place += 46 + len(info.filename) + len(info.extra)
+    saved.write_bytes(data)
+    with open(saved, "r+b") as file:
+        _archive._seal(file)
+    tracemalloc.start()
+    with pytest.raises(ValueError, match="overlaps"):
+        kernsift.load(saved)
+    assert tracemalloc.get_traced_memory()[1] < 10**7
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [("pos", 625), ("pos", 10**6), ("pos", -1), ("pos", 1.5), ("key", 623), ("key", "zeros"), ("gauss", "nan")],
+)
+def test_a_generator_in_a_state_it_cannot_have_is_refused(part, value, tmp_path):
+    """numpy reads beyond the key where the place says so: the next draw ended the process."""
+    path = tmp_path / "m.npz"
+    made("drawing").save(path)
+    _, arrays = _archive.read(path)
+    (name,) = (n for n, values in arrays.items() if values.shape == (624,))
+    key = {623: arrays[name][:623], "zeros": np.zeros(624, np.uint32)}
+
+    def change(header):
+        state = next(o for o in header["objects"] if "random_state" in o)["random_state"]
+        if part == "pos":
+            state["state"]["pos"] = value
+        if part == "gauss":
+            state["gauss"] = {"$float": "nan"}
+
+    forge(path, change, {name: key[value]} if part == "key" else None)
+    with pytest.raises(ValueError, match="RandomState"):
+        kernsift.load(path)
+
+
+def test_one_array_in_a_thousand_places_is_refused(saved):
+    """Each place may make its own copy."""
+    big = {"$array": "big"}
+    forge(saved, lambda h: h["state"].update(gamma=[big] * 1000), {"big": np.zeros(10**5)})
+    with pytest.raises(ValueError, match="'big' stands in too many places"):
+        kernsift.load(saved)
+
+
+def test_a_model_whose_memory_is_not_there_is_refused(saved):
+    forge(saved, lambda h: h["state"]["_core"]["settings"].__setitem__(8, 10**13))  # exact_rows
+    with pytest.raises(ValueError, match="memory"):
+        kernsift.load(saved)
+
+
+def test_a_file_that_would_hide_a_method_is_refused(saved):
+    forge(saved, lambda h: h["state"].update(_fitted=3))
+    with pytest.raises(ValueError, match="'_fitted' would hide a method"):
+        kernsift.load(saved)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes and devices of POSIX")
+def test_only_regular_files_are_read_and_written(saved, tmp_path):
+    from kernsift import export
+
+    model = kernsift.load(saved)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    link = tmp_path / "link"
+    link.symlink_to(pipe)
+    for path, kind in ((pipe, "a pipe"), (link, "a pipe"), ("/dev/null", "a device"), (tmp_path, "a folder")):
+        before = os.stat(path)
+        with pytest.raises(ValueError, match=rf"is {kind}, and a saved model is a regular file: give the path"):
+            kernsift.load(path)
+        for write in (model.save, lambda path: export.to_c(model, path), lambda path: export.to_libsvm(model, path)):
+            with pytest.raises(ValueError, match=rf"is {kind}, and what is written becomes a regular file"):
+                write(path)
+        assert os.stat(path) == before
 
 
 def test_a_compressed_bomb_is_refused(saved):
@@ -414,6 +521,45 @@ def test_mode_and_link_of_the_old_file_are_kept(saved):
     umask = os.umask(0)
     os.umask(umask)
     assert fresh.stat().st_mode & 0o777 == 0o666 & ~umask
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
+def test_the_file_is_its_owners_alone_until_it_is_whole(saved, monkeypatch):
+    """A file that a killed process leaves is the owner's too."""
+    seen = []
+    sync = os.fsync
+
+    def look(descriptor):
+        seen.extend(path.stat().st_mode & 0o777 for path in saved.parent.glob(".*.tmp"))
+        sync(descriptor)
+
+    write = np.lib.format.write_array
+    monkeypatch.setattr(os, "fsync", look)
+    monkeypatch.setattr(np.lib.format, "write_array", lambda *a, **k: (look_at(), write(*a, **k)))
+
+    def look_at():
+        seen.extend(path.stat().st_mode & 0o777 for path in saved.parent.glob(".*.tmp"))
+
+    old = os.umask(0o022)
+    try:
+        made("OROLSRegressor").save(saved.with_name("new.npz"))
+        saved.chmod(0o666)
+        made("OROLSRegressor").save(saved)
+    finally:
+        os.umask(old)
+    assert set(seen) == {0o600}
+    assert len(seen) > 4
+    assert saved.with_name("new.npz").stat().st_mode & 0o777 == 0o644
+    assert saved.stat().st_mode & 0o777 == 0o666
+    assert sorted(path.name for path in saved.parent.iterdir()) == ["model.npz", "new.npz"]
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="root alone can give a file away")
+def test_the_owner_of_the_old_file_is_kept(saved):
+    os.chown(saved, 12345, 23456)
+    saved.chmod(0o640)
+    made("OROLSRegressor").save(saved)
+    assert (saved.stat().st_uid, saved.stat().st_gid, saved.stat().st_mode & 0o777) == (12345, 23456, 0o640)
 
 
 SAVES = """

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
 import subprocess
 import sys
+import tomllib
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -72,16 +75,58 @@ def test_actions_and_tools_are_pinned():
     ]
     assert len(uses) > 5
     assert [use for use in uses if not re.search(r"@[0-9a-f]{40}$", use[1])] == []
-    lines = (ROOT / ".ci" / "requirements.in").read_text(encoding="utf-8").splitlines()
+    assert [name for name in LOCKS if not locked(name)] == []
+
+
+LOCKS = ("build", "requirements", "wheels")
+
+
+def locked(name):
+    """The tools of a lock by name and version: each that is wanted, and whatever they need, with hashes."""
+    lines = (ROOT / ".ci" / f"{name}.in").read_text(encoding="utf-8").splitlines()
     tools = [line for line in lines if line and not line.startswith("#")]
     assert [tool for tool in tools if not re.fullmatch(r"[\w.-]+(\[\w+\])?==[\w.]+", tool)] == []
-    # the lock: each tool at that version, and whatever they need, with hashes
-    lock = (ROOT / ".ci" / "requirements.txt").read_text(encoding="utf-8")
+    lock = (ROOT / ".ci" / f"{name}.txt").read_text(encoding="utf-8")
     entries = re.split(r"^(?=[a-z])", re.sub(r"^ *#.*\n", "", lock, flags=re.M), flags=re.M)[1:]
-    locked = {re.split(r"[ ;]", re.sub(r"\[.*?\]", "", entry))[0] for entry in entries}
-    assert {re.sub(r"\[.*\]", "", tool) for tool in tools} <= locked
-    assert len(entries) > 3 * len(tools)
+    found = {re.split(r"[ ;]", re.sub(r"\[.*?\]", "", entry))[0] for entry in entries}
+    assert {re.sub(r"\[.*\]", "", tool) for tool in tools} <= found
+    assert len(entries) > len(tools)
     assert [entry for entry in entries if "--hash=sha256:" not in entry] == []
+    return dict(entry.split("==") for entry in found)
+
+
+@pytest.mark.skipif(not (ROOT / ".github").is_dir(), reason="the workflows are not beside these tests")
+def test_what_is_published_is_built_with_locked_tools_alone():
+    """Neither the frontend nor what a build requires is taken as the index has it that day."""
+    text = (ROOT / ".github" / "workflows" / "wheels.yml").read_text(encoding="utf-8")
+    installs = re.findall(r"pip install (.*)", text)
+    assert len(installs) >= 3
+    assert [i for i in installs if "--require-hashes" not in i and not i.startswith("--no-build-isolation dist/")] == []
+    assert [b for b in re.findall(r"-m build (.*)", text) if "--no-isolation" not in b] == []
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    wheels = project["tool"]["cibuildwheel"]
+    assert wheels["build-frontend"] == {"name": "pip", "args": ["--no-build-isolation"]}
+    assert wheels["before-build"] == "pip install --require-hashes -r {project}/.ci/build.txt"
+    required = {re.match(r"[\w-]+", need)[0] for need in project["build-system"]["requires"]}
+    assert required <= set(locked("build"))
+    assert {"build", "cibuildwheel"} <= set(locked("wheels"))
+    watched = re.findall(r"package-ecosystem: (\S+)", (ROOT / ".github" / "dependabot.yml").read_text(encoding="utf-8"))
+    assert set(watched) == {"github-actions", "pip"}
+
+
+@pytest.mark.skipif(not (ROOT / ".ci").is_dir(), reason="the licences and locks are not beside these tests")
+def test_licences_of_what_is_compiled_in_come_with_the_wheel():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["license"] == "BSD-3-Clause AND MPL-2.0"
+    names = sorted(str(p.relative_to(ROOT)) for pattern in project["license-files"] for p in ROOT.glob(pattern))
+    assert names == ["LICENSE", "LICENSES/Eigen.txt", "LICENSES/MPL-2.0.txt", "LICENSES/pybind11.txt"]
+    texts = {name: (ROOT / name).read_text(encoding="utf-8") for name in names}
+    assert "Mozilla Public License Version 2.0" in texts["LICENSES/MPL-2.0.txt"]
+    assert "Exhibit B" in texts["LICENSES/MPL-2.0.txt"]  # to the end
+    assert "Wenzel Jakob" in texts["LICENSES/pybind11.txt"]
+    assert "source code" in texts["LICENSES/Eigen.txt"].lower()
+    # the version whose source the notice names is the one compiled in
+    assert f"Eigen {locked('build')['cmeel-eigen']}" in texts["LICENSES/Eigen.txt"]
 
 
 KNOWN, UNKNOWN = {"name": "a", "version": "1", "vulns": []}, {"name": "b", "skip_reason": "not found"}
@@ -120,6 +165,19 @@ def test_an_audit_that_looked_at_nothing_says_so_and_holes_fail(case, tmp_path):
 
 @pytest.mark.skipif(not (ROOT / "pyproject.toml").is_file(), reason="pyproject.toml is not beside these tests")
 def test_the_package_needs_numpy_and_scikit_learn_alone():
-    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    (needs,) = re.findall(r"^dependencies = \[(.*)\]$", text, re.M)
-    assert re.findall(r'"([\w-]+)', needs) == ["numpy", "scikit-learn"]
+    """And what scikit-learn brings in any case; whatever is imported is named."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    needs = {re.match(r"[\w-]+", need)[0] for need in project["dependencies"]}
+    brought = {re.match(r"[\w-]+", need)[0] for need in metadata.requires("scikit-learn") if "extra ==" not in need}
+    assert {"numpy", "scikit-learn"} <= needs <= {"numpy", "scikit-learn"} | brought
+    extras = {re.match(r"[\w-]+", need)[0] for needs in project["optional-dependencies"].values() for need in needs}
+    known = {"scikit-learn": "sklearn"}
+    allowed = {known.get(name, name) for name in needs | extras} | sys.stdlib_module_names
+    imported = set()
+    for path in (ROOT / "python" / "kernsift").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                imported |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                imported.add(node.module.split(".")[0])
+    assert imported - allowed - {"kernsift"} == set()

@@ -47,7 +47,13 @@ def main(arguments: list[str] | None = None) -> int:
         for name in dict.fromkeys(name for table in asked for name in TABLES[table].data):
             download(name, options.data)
     mode = options.mode or "default"
+    skipped = {}
     for name in asked:
+        absent = [n for n in TABLES[name].data if options.data is None or not (options.data / f"{n}.npz").is_file()]
+        if absent:
+            skipped[name] = absent
+            print(f"{name}: skipped, {options.data or '--data'} lacks {', '.join(absent)}\n", flush=True)
+            continue
         run = Run(mode, options.data, options.results.parent / "figures", options.repetitions)
         rows, begin = [], time.perf_counter()
         print(f"{name}: {TABLES[name].title}\n" + " | ".join(HEADINGS), flush=True)
@@ -58,7 +64,12 @@ def main(arguments: list[str] | None = None) -> int:
             write_results(options.results, {name: markdown(TABLES[name], rows, f"{stated} (unfinished)")})
         write_results(options.results, {name: markdown(TABLES[name], rows, stated, run.drawn)})
         print(f"{time.perf_counter() - begin:.0f} s\n", flush=True)
-    return 0
+    if skipped:
+        sets = sorted({name for names in skipped.values() for name in names})
+        how = "give their folder with --data, or add --download"
+        print(f"skipped: {', '.join(skipped)}; missing: {', '.join(sets)}: {how}")
+    named = set(options.table + [drawn_by[figure] for figure in options.figure])
+    return 1 if named & set(skipped) else 0
 
 
 if __name__ == "__main__":

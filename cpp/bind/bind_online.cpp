@@ -265,6 +265,7 @@ void bind_engine(py::module_& m, const char* name) {
       .def("predict_one",
            [](const Model& self, const Array& x) {
              const auto row = vector(x, self.kernel.n_features(), "x");
+             if (!row.allFinite()) throw std::invalid_argument("x holds NaN or infinity");
              Array out = array(self.n_outputs);
              auto f = vector_out(out);
              self.read_one([&] { self.model.predict_one(row, f); });

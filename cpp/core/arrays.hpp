@@ -31,6 +31,19 @@ class Arrays {
     if (found == items_.end()) throw std::invalid_argument("state array '" + name + "' is missing");
     return found->second;
   }
+  // A triangular factor: square, its diagonal positive, for rows are divided by it.
+  const Matrix& get_factor(const std::string& name, Index n) const {
+    const Matrix& value = get(name, n, n);
+    if (n > 0 && !(value.diagonal().minCoeff() > 0))
+      throw std::invalid_argument("state array '" + name + "' has a diagonal that is not positive");
+    return value;
+  }
+  const Matrix& get_not_negative(const std::string& name, Index rows) const {
+    const Matrix& value = get(name, rows, 1);
+    if (rows > 0 && !(value.minCoeff() >= 0))
+      throw std::invalid_argument("state array '" + name + "' has a negative element");
+    return value;
+  }
   double number(const std::string& name) const { return get(name, 1, 1)(0, 0); }
   // The same, or `otherwise` in the state of an earlier version, which has no such number.
   double number(const std::string& name, double otherwise) const {

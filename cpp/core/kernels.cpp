@@ -369,8 +369,12 @@ Kernel::Kernel(KernelKind kind, Vector gamma, int degree, double coef0, Vector c
   switch (kind_) {
     case KernelKind::linear: scale_ = Vector::Ones(gamma_.size()); break;
     case KernelKind::laplacian: scale_ = gamma_; break;
-    default: scale_ = gamma_.cwiseSqrt();
+    case KernelKind::rbf:
+    case KernelKind::matern32:
+    case KernelKind::matern52:
+    case KernelKind::polynomial: scale_ = gamma_.cwiseSqrt(); break;
   }
+  if (scale_.size() == 0) throw std::invalid_argument("this kind of kernel is unknown");
   if (!stationary()) centre_.setZero();  // an inner product has its own origin
 }
 
@@ -404,13 +408,17 @@ void Kernel::block(const Panels& elements, const PreparedRows& rows, Index first
 void Kernel::slope(const Panels& elements, const PreparedRows& rows, Index first, Index count,
                    MatrixRef out) const {
   Store sink{out.data(), out.outerStride()};
-  if (!stationary()) throw std::invalid_argument("a gradient with regard to gamma needs a stationary kernel");
-  if (kind_ == KernelKind::matern32)
-    walk(Matern32Slope<FromDot>{}, Matern32Slope<FromDifferences>{}, *this, elements, rows, first, count, sink);
-  else if (kind_ == KernelKind::matern52)
-    walk(Matern52Slope<FromDot>{}, Matern52Slope<FromDifferences>{}, *this, elements, rows, first, count, sink);
-  else
-    walk(*this, elements, rows, first, count, sink);
+  switch (kind_) {
+    case KernelKind::rbf:  // exponentials are minus their own derivative
+    case KernelKind::laplacian: return walk(*this, elements, rows, first, count, sink);
+    case KernelKind::matern32:
+      return walk(Matern32Slope<FromDot>{}, Matern32Slope<FromDifferences>{}, *this, elements, rows, first, count, sink);
+    case KernelKind::matern52:
+      return walk(Matern52Slope<FromDot>{}, Matern52Slope<FromDifferences>{}, *this, elements, rows, first, count, sink);
+    case KernelKind::polynomial:
+    case KernelKind::linear: break;
+  }
+  throw std::invalid_argument("a gradient with regard to gamma needs a stationary kernel");
 }
 
 void Kernel::expand(const Panels& elements, const ConstMatrixRef& coef, const ConstVectorRef& intercept,

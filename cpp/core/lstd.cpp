@@ -14,6 +14,11 @@ constexpr double kFloor = 1e-10;
 
 KernelLSTD::KernelLSTD(Kernel kernel, const LSTDSettings& settings)
     : settings_(settings), dictionary_(std::move(kernel)), newcomer_(dictionary_.kernel().n_features()) {
+  const auto from_0 = [](double value) { return value >= 0 && std::isfinite(value); };
+  const LSTDSettings& s = settings_;  // they may come from a file
+  if (!(s.alpha > 0) || !from_0(s.alpha) || !from_0(s.discount) || s.discount > 1 || !from_0(s.trace_decay) ||
+      s.trace_decay > 1 || s.max_basis < 0 || !from_0(s.admission.novelty_tol) || !from_0(s.admission.usefulness_tol))
+    throw std::invalid_argument("a setting of KernelLSTD is out of its range");
   along_.resize(kPanel, 2);
   K_.resize(kPanel, 2);
   reserve(8);
@@ -358,7 +363,7 @@ void KernelLSTD::load(const Arrays& arrays) {
   const Matrix& ids = arrays.get("ids", m, 1);
   const Matrix& counts = arrays.get("counters", kOutcomes, 1);
   reserve(std::max<Index>(8, m));
-  span_.assign(arrays.get("factor", m, m));
+  span_.assign(arrays.get_factor("factor", m));
   C_.assign(arrays.get("inverse", m, m));
   theta_.head(m) = arrays.get("theta", m, 1);
   followers_.col(kTrace).head(m) = arrays.get("trace", m, 1);

@@ -15,6 +15,16 @@ constexpr Index kTile = 64;    // rows predicted together where a kernel block i
 constexpr Index kBlock = 64;   // rows learned together
 constexpr double kLogTwoPi = 1.8378770664093454836;
 constexpr const char* kOnFull[] = {"prune", "stop", "drop-oldest"};
+
+// Settings may come from a file.
+OnlineSettings checked(const OnlineSettings& s, Index n_outputs) {
+  const auto from_0 = [](double value) { return value >= 0 && std::isfinite(value); };
+  if (n_outputs < 1 || s.max_basis < 0 || s.swap_until < 0 || s.exact_rows < 0 || !from_0(s.alpha) ||
+      !from_0(s.admission.novelty_tol) || !from_0(s.admission.usefulness_tol) || !from_0(s.hysteresis) ||
+      !(s.forgetting > 0 && s.forgetting <= 1))
+    throw std::invalid_argument("a setting of the online model is out of its range");
+  return s;
+}
 }  // namespace
 
 OnFull on_full(const std::string& name) {
@@ -27,7 +37,7 @@ const char* on_full_name(OnFull policy) { return kOnFull[static_cast<int>(policy
 
 template <class State>
 OnlineLSSVM<State>::OnlineLSSVM(Kernel kernel, Index n_outputs, const OnlineSettings& settings)
-    : settings_(settings),
+    : settings_(checked(settings, n_outputs)),
       dictionary_(std::move(kernel)),
       state_(settings.alpha, n_outputs, settings.fit_intercept),
       moments_(n_outputs),
@@ -438,9 +448,7 @@ void OnlineLSSVM<State>::load(const Arrays& arrays) {
   forgotten_ = arrays.count("forgotten");
   doubt_ = arrays.number("doubt", 0.0);
   heaviest_ = arrays.number("heaviest", 0.0);
-  recent_.load(arrays);
-  if (recent_.size() > 0 && recent_.coordinates().rows() != state_.dimension())
-    throw std::invalid_argument("state array 'recent_coordinates' does not match the basis");
+  recent_.load(arrays, state_.dimension());
   moments_.assign(arrays.number("target_weight"), arrays.get("target_mean", n_outputs(), 1),
                   arrays.number("target_squares"));
 }

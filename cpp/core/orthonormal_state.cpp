@@ -351,7 +351,7 @@ void OrthonormalState::load(const Arrays& arrays, Index kernels, bool seated) {
   informed_ = arrays.get("information").rows() > 0;
   tracking_ = arrays.number("tracking") != 0;
   reserve(std::max<Index>(8, kernels));
-  span_.assign(arrays.get("factor", kernels, kernels));
+  span_.assign(arrays.get_factor("factor", kernels));
   C_.assign(arrays.get("inverse", p, p));
   if (informed_) information_.assign(arrays.get("information", p, p));
   theta_.topRows(p) = arrays.get("theta", p, n_outputs());

@@ -54,19 +54,22 @@ void RecentRows::save(Arrays& arrays) const {
   arrays.put("recent_next", static_cast<double>(next_));
 }
 
-void RecentRows::load(const Arrays& arrays) {
+void RecentRows::load(const Arrays& arrays, Index dimension) {
   clear();
   const Index d = rows_.n_features(), n = arrays.get("recent_rows").rows();
   if (n > capacity_) throw std::invalid_argument("state array 'recent_rows' holds more rows than exact_rows");
   const RowMatrix prepared = arrays.get("recent_rows", n, d + 1);
   for (Index i = 0; i < n; ++i) rows_.append(prepared.row(i).data(), prepared(i, d));
-  dimension_ = arrays.get("recent_coordinates").rows();
-  reserve(dimension_);
-  coordinates_.topLeftCorner(dimension_, n) = arrays.get("recent_coordinates", dimension_, n);
+  if (n > 0) {
+    const Matrix& kept = arrays.get("recent_coordinates", dimension, n);
+    reserve(dimension_ = dimension);
+    coordinates_.topLeftCorner(dimension_, n) = kept;
+  }
   targets_.topRows(n) = arrays.get("recent_targets", n, targets_.cols());
-  weights_.head(n) = arrays.get("recent_weights", n, 1);
+  weights_.head(n) = arrays.get_not_negative("recent_weights", n);
   const double next = arrays.number("recent_next");
-  if (!(next >= 0) || next >= static_cast<double>(std::max<Index>(capacity_, 1)))
+  const bool full = n == capacity_;  // the next row takes the place of the oldest, or the first that is free
+  if (!(next >= 0) || next >= static_cast<double>(std::max<Index>(capacity_, 1)) || (!full && next != static_cast<double>(n)))
     throw std::invalid_argument("state array 'recent_next' is not a place among exact_rows");
   next_ = static_cast<Index>(next);
 }

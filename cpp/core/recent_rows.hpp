@@ -39,7 +39,7 @@ class RecentRows {
   void clear();
 
   void save(Arrays& arrays) const;
-  void load(const Arrays& arrays);
+  void load(const Arrays& arrays, Index dimension);  // of the basis
 
  private:
   void reserve(Index dimension);

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <stdexcept>
 
 #include "core/dictionary.hpp"
 #include "tests/check.hpp"
@@ -88,4 +89,40 @@ TEST(expand_multiplies_without_keeping_the_kernel_values) {
     elements.kernel().expand(elements.panels(), coef, intercept, rows, r, 1, one);
     CHECK((one.row(0) == out.row(r)));  // whatever the tile
   }
+}
+
+TEST(slope_is_minus_the_derivative_and_no_kernel_stands_in_for_another) {
+  const RowMatrix X = check::normal_rows(12, 2, 15);
+  for (const KernelKind kind : kKinds) {
+    const Dictionary elements = dictionary(make(kind, 2), X);
+    PreparedRows rows;
+    elements.kernel().prepare(X, rows);
+    Matrix slope(elements.padded(), 12);
+    bool refused = false;
+    try {
+      elements.kernel().slope(elements.panels(), rows, 0, 12, slope);
+    } catch (const std::invalid_argument&) {
+      refused = true;
+    }
+    CHECK(refused == !elements.kernel().stationary());
+    if (refused) continue;
+    // all widths times 1 +- h: dk/dh = -slope r, with r the sum the kernel is a function of (gamma = 0.3)
+    const double h = 1e-6;
+    const Kernel more(kind, Vector::Constant(2, 0.3 * (1 + h)), 3, 1.0, Vector::Zero(2));
+    const Kernel less(kind, Vector::Constant(2, 0.3 * (1 - h)), 3, 1.0, Vector::Zero(2));
+    const Matrix K = block(dictionary(more, X), X, 0, 12), k = block(dictionary(less, X), X, 0, 12);
+    for (Index i = 0; i < 12; ++i)
+      for (Index j = 0; j < 12; ++j) {
+        const auto d = (X.row(i) - X.row(j)).array();
+        const double r = kind == KernelKind::laplacian ? 0.3 * d.abs().sum() : 0.3 * d.square().sum();
+        CHECK(std::abs((K(i, j) - k(i, j)) / (2 * h) + slope(i, j) * r) < 1e-8);  // h^2, and rounding over h
+      }
+  }
+  bool refused = false;
+  try {
+    make(static_cast<KernelKind>(99), 2);
+  } catch (const std::invalid_argument&) {
+    refused = true;
+  }
+  CHECK(refused);
 }

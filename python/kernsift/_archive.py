@@ -1,7 +1,8 @@
 """The file of a saved model: a zip of .npy arrays and a JSON header, whole or refused.
 
-Members are stored, not compressed, so no member can be larger than the file; the archive's comment is the SHA-256 of
-every byte before it, so that a changed bit anywhere is found.  ``numpy.load`` reads such a file too.
+Members are stored, not compressed, and do not overlap, so together they are no larger than the file; the archive's
+comment is the SHA-256 of every byte before it, so that a changed bit anywhere is found.  ``numpy.load`` reads such a
+file too.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from ._write import whole_file
+from ._write import check_regular, whole_file
 
 HEADER = "kernsift.json"
 FORMAT = 1
@@ -30,6 +31,7 @@ _CHUNK = 1 << 20
 _KINDS = "biufcSUmM"
 # Older numpy has no limit of its own; a header of ours is about a hundred characters.
 _NPY_HEADER = 10_000
+_LOCAL_HEADER = 30  # bytes of a member before its name
 
 
 class DamagedError(ValueError):
@@ -85,10 +87,12 @@ def _digest(file: BinaryIO, end: int) -> bytes:
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Read header and arrays; nothing is allocated that the file does not hold, and no code runs."""
     name = os.fspath(path)
+    check_regular(path, "a saved model is")
     with open(path, "rb") as file:
         archive = _open(file, name)
         try:
             with archive:
+                _check_members(archive)
                 header = _header(archive, name)
                 return header, dict(_arrays(archive))
         except _UNREADABLE as error:
@@ -140,6 +144,17 @@ def _is_whole_zip(file: BinaryIO) -> bool:
         return False
 
 
+def _check_members(archive: zipfile.ZipFile) -> None:
+    """Each member is stored as it is and ends before the next begins: all together are no larger than the file."""
+    members = sorted(archive.infolist(), key=lambda info: info.header_offset)
+    ends = [info.header_offset for info in members[1:]] + [archive.start_dir]
+    for info, end in zip(members, ends, strict=True):
+        if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size or info.flag_bits & 0x1:
+            raise DamagedError(f"member {info.filename!r} is compressed or encrypted")
+        if info.header_offset < 0 or info.header_offset + _LOCAL_HEADER + info.file_size > end:
+            raise DamagedError(f"member {info.filename!r} overlaps the next one")
+
+
 def _header(archive: zipfile.ZipFile, name: str) -> dict[str, Any]:
     try:
         header = json.loads(_member(archive, HEADER))
@@ -158,11 +173,7 @@ def _header(archive: zipfile.ZipFile, name: str) -> dict[str, Any]:
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> bytes:
-    info = archive.getinfo(name)
-    if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size or info.flag_bits & 0x1:
-        raise DamagedError(f"member {name!r} is compressed or encrypted")
-    # ends at the end of the file, whatever size the directory claims
-    with archive.open(info) as member:
+    with archive.open(name) as member:
         return member.read()
 
 
@@ -174,11 +185,11 @@ def _arrays(archive: zipfile.ZipFile) -> Iterator[tuple[str, NDArray[Any]]]:
         if name != HEADER:
             if not name.endswith(".npy"):
                 raise DamagedError(f"member {name!r} is not an array")
-            yield name.removesuffix(".npy"), _array(_member(archive, name), name)
+            yield name.removesuffix(".npy"), _array(_member(archive, name), name, archive.start_dir)
 
 
-def _array(data: bytes, name: str) -> NDArray[Any]:
-    """Read a .npy without pickle, and only if its bytes are as many as its header says."""
+def _array(data: bytes, name: str, most: int) -> NDArray[Any]:
+    """Read a .npy without pickle, if its bytes are as many as its header says; no side or item may exceed `most`."""
     file = io.BytesIO(data)
     try:
         version = np.lib.format.read_magic(file)
@@ -186,12 +197,13 @@ def _array(data: bytes, name: str) -> NDArray[Any]:
         shape, fortran, dtype = reader(file, max_header_size=_NPY_HEADER)
     except Exception as error:  # numpy parses it as Python literals: tokens and syntax have errors of many kinds
         raise DamagedError(f"array {name!r} has no readable header: {error}") from error
-    if dtype.hasobject or dtype.kind not in _KINDS or dtype.fields or dtype.subdtype:
+    # an item of no bytes: any number of them fits into none
+    if dtype.kind not in _KINDS or not 0 < dtype.itemsize <= most:
         raise DamagedError(f"array {name!r} holds {dtype}, which is not a plain number or text")
     count = 1
     for length in shape:  # whole numbers without overflow
-        if length < 0:
-            raise DamagedError(f"array {name!r} has a negative length")
+        if type(length) is not int or not 0 <= length <= most:
+            raise DamagedError(f"array {name!r} has a side of {length}")
         count *= length
     left = len(data) - file.tell()
     if count * dtype.itemsize != left or len(shape) > 32:

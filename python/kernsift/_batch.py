@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from . import _core
 from ._calibration import fit_temperature, softmax
 from ._classes import class_targets, how_few
-from ._estimator import Estimator
+from ._estimator import Estimator, in_precision_of
 from ._kernel import LEARNING_CONSTRAINTS, make_kernel, resolve_gamma
 from ._learn_gamma import learned_width, wants_learning
 from ._robust import iterate_weights
@@ -307,9 +307,10 @@ class BatchRegressor(RegressorMixin, BatchLSSVM):
         """
         mean = self._columns(self._scores(X))
         if not return_std:
-            return mean
+            return in_precision_of(X, mean)
         relative = self._relative_variance(self._rows(X))
-        return mean, self._columns(np.sqrt(relative[:, None] * (self._cost / self._effective_rows)))
+        std = self._columns(np.sqrt(relative[:, None] * (self._cost / self._effective_rows)))
+        return in_precision_of(X, mean, std)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -349,7 +350,7 @@ class BatchClassifier(ClassifierMixin, BatchLSSVM):
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the scores: (n_samples,) for two classes, else (n_samples, n_classes)."""
-        return self._columns(self._scores(X))
+        return in_precision_of(X, self._columns(self._scores(X)))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the class with the largest score of each row."""
@@ -358,7 +359,7 @@ class BatchClassifier(ClassifierMixin, BatchLSSVM):
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the probability of each class, (n_samples, n_classes): a softmax of the scores."""
-        return softmax(self._scores(X), self.temperature_)
+        return in_precision_of(X, softmax(self._scores(X), self.temperature_))
 
     @property
     def temperature_(self) -> float:

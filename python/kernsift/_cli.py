@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from . import _table
-from ._write import whole_file
+from ._kernel import resolve_gamma
+from ._write import check_regular, whole_file
 
 #: Names on the command line: the regressor and the classifier of each.
 MODELS: dict[str, tuple[str, str | None]] = {
@@ -31,6 +32,8 @@ MODELS: dict[str, tuple[str, str | None]] = {
     "isls": ("SparseLSSVMRegressor", "SparseLSSVMClassifier"),
     "lssvm": ("LSSVMRegressor", "LSSVMClassifier"),
 }
+#: Those that learn a block of rows after the other.
+STREAMS = ("online", "krls")
 #: Rows between two steps of the bar.
 BLOCK = 1000
 
@@ -72,13 +75,13 @@ def add_commands(commands: Any) -> None:
     stream.add_argument(
         "--warm-up", type=int, default=50, metavar="N", help="rows that set the widths, without answers (default 50)"
     )
-    stream.add_argument("--model", choices=["online", "krls"], default="online", help="default %(default)s")
+    stream.add_argument("--model", choices=STREAMS, default="online", help="default %(default)s")
     _describe_model(stream)
 
 
 def _describe_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", required=True, metavar="COLUMN")
-    parser.add_argument("--features", metavar="A,B,...", help="default: all other columns")
+    parser.add_argument("--features", metavar="A,B,...", help="default: all other columns; quotes as in CSV")
     parser.add_argument("--classes", metavar="A,B,...", help="labels: the target is a class (default: if it is text)")
     parser.add_argument(
         "--gamma",
@@ -118,7 +121,7 @@ def _fit(options: argparse.Namespace) -> int:
 
     if not 0 <= options.test < 1:
         raise CommandError(f"--test is {options.test}: give the part of the rows held out, from 0 to less than 1")
-    _check_folder(options.out)
+    _check_out(options.out)
     table = _table.read(options.table)
     y = table.column(options.target)
     names = _feature_names(options, list(table.columns))
@@ -131,7 +134,7 @@ def _fit(options: argparse.Namespace) -> int:
     model = _make(options, X[~held], classes)
     begin = time.perf_counter()
     rows, targets = X[~held], y[~held]
-    if options.model in ("online", "krls"):
+    if options.model in STREAMS:
         with progress(len(rows), sys.stderr, hidden=options.quiet) as advance:
             model.partial_fit(rows[:1], targets[:1], **({} if classes is None else {"classes": classes}))
             for first in range(1, len(rows), BLOCK):
@@ -151,25 +154,31 @@ def _fit(options: argparse.Namespace) -> int:
     return 0
 
 
-def _check_folder(path: Path) -> None:
+def _check_out(path: Path) -> None:
     if not path.absolute().parent.is_dir():  # found out now, not after the run
         raise CommandError(f"--out {path}: there is no folder {path.absolute().parent}")
+    check_regular(path, "--out becomes")
 
 
 def _feature_names(options: argparse.Namespace, names: list[str]) -> list[str]:
     if options.features is None:
         return [name for name in names if name != options.target]
-    wanted = [name.strip() for name in options.features.split(",")]
+    wanted = _split(options.features) if isinstance(options.features, str) else options.features
     unknown = [name for name in wanted if name not in names]
     if unknown or options.target in wanted:
         raise CommandError(f"--features names {(unknown or [options.target])[0]!r}, which is no feature of the table")
     return wanted
 
 
+def _split(text: str) -> list[str]:
+    """Names between commas, as in a line of CSV: one with a comma stands in quotes."""
+    return [name.strip() for line in csv.reader([text], skipinitialspace=True) for name in line]
+
+
 def _classes(options: argparse.Namespace, y: NDArray[Any] | None) -> NDArray[Any] | None:
     """Labels, or None for regression."""
     if options.classes is not None:
-        return np.unique([label.strip() for label in options.classes.split(",")])
+        return np.unique(_split(options.classes))
     return np.unique(y) if y is not None and y.dtype.kind not in "fiub" else None
 
 
@@ -208,6 +217,8 @@ def _make(options: argparse.Namespace, X: NDArray[np.float64], classes: NDArray[
     values.setdefault("gamma", _widths(X) if options.gamma == "standard" else _literal(options.gamma))
     if "random_state" in known:
         values.setdefault("random_state", options.seed)
+    if options.model in STREAMS and str(values["gamma"]) in ("scale", "median"):  # not those of the first block learned
+        values["gamma"] = float(resolve_gamma(values["gamma"], X, np.ones(len(X)), values["random_state"])[0])
     model = kind(**values)
     model._validate_params()
     return model
@@ -275,7 +286,7 @@ def _predict(options: argparse.Namespace) -> int:
     if options.out is None:
         _write_csv(sys.stdout, header, lines)
         return 0
-    _check_folder(options.out)
+    _check_out(options.out)
     with whole_file(options.out) as file:
         text = io.TextIOWrapper(file, newline="", encoding="utf-8")
         _write_csv(text, header, lines)
@@ -300,7 +311,7 @@ def _stream(options: argparse.Namespace) -> int:
     if options.resume and options.out is None:
         raise CommandError("--resume needs --out, the file to go on from")
     if options.out is not None:
-        _check_folder(options.out)
+        _check_out(options.out)
     return Stream(options).run(sys.stdin, sys.stdout)
 
 
@@ -310,7 +321,7 @@ def stream_rows(file: Iterable[str], options: argparse.Namespace) -> Iterator[tu
     if options.target not in names:
         raise CommandError(f"standard input has no column {options.target!r}: it has {', '.join(names)}")
     features = _feature_names(options, names)
-    options.features = ",".join(features)
+    options.features = features
     where, target = [names.index(name) for name in features], names.index(options.target)
     for number, row in enumerate(rows, 1):
         try:

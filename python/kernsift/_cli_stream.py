@@ -72,7 +72,7 @@ class Stream:
         if not hasattr(self.model, "update") and not hasattr(self.model, "classes_"):
             raise CommandError(f"{self.options.out} holds a {type(self.model).__name__}, which does not learn streams")
         if self.options.features is None:
-            self.options.features = ",".join(self.model.feature_names_in_)
+            self.options.features = self.model.feature_names_in_.tolist()
         self.classes = getattr(self.model, "classes_", None)
         self.learned = self.saved = self.model.n_samples_seen_
         return self.learned
@@ -121,7 +121,7 @@ class Stream:
         y = np.array([y for _, y in self.waiting])
         self.model = _make(self.options, X, self.classes)
         self.model.partial_fit(X, y, **({} if self.classes is None else {"classes": self.classes}))
-        self.model.feature_names_in_ = np.array(self.options.features.split(","), dtype=object)
+        self.model.feature_names_in_ = np.array(self.options.features, dtype=object)
         self.waiting = []
 
     def _save(self) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from functools import cache, wraps
+from functools import cache
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from ._validation import check_ridge
 
@@ -39,32 +39,15 @@ def is_float32(X: Any) -> bool:
     return names in ({"float32"}, {"float"})
 
 
-def _precision_of_input(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Answer float32 rows in float32; all the arithmetic is in double."""
-
-    @wraps(method)
-    def answer(self: Any, *args: Any, **kwargs: Any) -> Any:
-        out = method(self, *args, **kwargs)
-        if not is_float32(args[0] if args else next(iter(kwargs.values()), None)):
-            return out
-        parts = out if isinstance(out, tuple) else (out,)
-        single = tuple(part.astype(np.float32, copy=False) for part in parts)  # where it was not done in single at once
-        return single if isinstance(out, tuple) else single[0]
-
-    answer._keeps_precision = True  # type: ignore[attr-defined]
-    return answer
+def in_precision_of(X: Any, *parts: NDArray[Any]) -> Any:
+    """Return the part, or a tuple of them, in float32 for rows of float32, as scikit-learn's estimators do."""
+    if is_float32(X):
+        parts = tuple(part.astype(np.float32, copy=False) for part in parts)  # where it was not done in single at once
+    return parts if len(parts) > 1 else parts[0]
 
 
 class Estimator(BaseEstimator):
-    """Base of all estimators: float32 in, float32 out; a file; a link to the documentation."""
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        for name in ("predict", "decision_function", "predict_proba"):
-            method = getattr(cls, name, None)
-            labels = name == "predict" and issubclass(cls, ClassifierMixin)
-            if method is not None and not labels and not hasattr(method, "_keeps_precision"):
-                setattr(cls, name, _precision_of_input(method))
+    """Base of all estimators: a file; a link to the documentation."""
 
     def _validate_params(self) -> None:
         super()._validate_params()

@@ -40,7 +40,8 @@ def lag_embed(
     Notes
     -----
     The rows of the last ``horizon`` moments have no target yet; :func:`lag_embed` leaves them out.  To predict after
-    the end, take the same lags of the series' end: ``series[-1 - np.array(lags)]``.  In ``prequential``, the target of
+    the end, take the same lags of the series' end: ``series[-1 - np.arange(lags)]`` for a number of lags and
+    ``series[-1 - np.array(lags)]`` for a list.  In ``prequential``, the target of
     a row is known ``horizon`` rows later: give ``delay=horizon - 1`` for the errors of a forecaster.
 
     Examples
@@ -53,6 +54,12 @@ def lag_embed(
     >>> X, y = lag_embed(np.column_stack([np.arange(5.0), 9 - np.arange(5.0)]), [0, 2], horizon=2, target=0)
     >>> X.tolist(), y.tolist()
     ([[2.0, 7.0, 0.0, 9.0]], [4.0])
+
+    The row after the end, whose target is not known yet:
+
+    >>> series, lags = np.arange(6.0), 3
+    >>> series[-1 - np.arange(lags)].tolist()
+    [5.0, 4.0, 3.0]
 
     A forecaster that learns as it goes:
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
+from ._estimator import in_precision_of
 from ._fitted_core import FittedCore
 from ._kernel import KERNEL_CONSTRAINTS, make_kernel
 from ._online_base import ADMISSIONS, OUTCOMES
@@ -224,7 +225,7 @@ class KernelLSTD(FittedCore):
         ----------
         S : array-like of shape (n_states, n_features)
         """
-        return self._fitted().predict(self._rows(S))
+        return in_precision_of(S, self._fitted().predict(self._rows(S)))
 
     @property
     def dual_coef_(self) -> NDArray[np.float64]:

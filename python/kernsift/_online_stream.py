@@ -9,7 +9,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._learn_gamma import wants_learning
 from ._online_base import OUTCOMES, OnlineBase
-from ._validation import as_targets, check_rows, check_weights, checked_block, fit_context, unchanged_on_error
+from ._validation import (
+    as_targets,
+    check_one_row,
+    check_rows,
+    check_weights,
+    checked_block,
+    fit_context,
+    unchanged_on_error,
+)
 
 
 class Prequential(NamedTuple):
@@ -179,7 +187,7 @@ class StreamRegression(OnlineBase):
         core.update(x, target, sample_weight)
 
     def predict_one(self, x: NDArray[np.float64]) -> Any:
-        """Predict one row without scikit-learn's validation.
+        """Predict one row without scikit-learn's validation; NaN and infinity are refused.
 
         Parameters
         ----------
@@ -201,5 +209,9 @@ class StreamRegression(OnlineBase):
         True
         """
         core = self.__dict__.get("_core") or self._fitted()
-        mean = core.predict_one(x)
+        try:
+            mean = core.predict_one(x)
+        except ValueError:
+            check_one_row(self, x)
+            raise
         return mean.item() if self._flat else mean

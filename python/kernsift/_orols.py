@@ -10,6 +10,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from ._classes import class_targets, how_few
+from ._estimator import in_precision_of
 from ._orols_base import OROLSBase
 from ._validation import (
     StrOptions,
@@ -159,14 +160,14 @@ class OROLSRegressor(RegressorMixin, OROLSBase):
         scores = self._scores(X)
         mean = scores[:, 0] if self._flat else scores
         if not return_std:
-            return mean
+            return in_precision_of(X, mean)
         rows = self._rows(X)
         relative = np.empty(len(rows))
         for first in range(0, len(rows), _BLOCK):
             block = rows[first : first + _BLOCK]
             relative[first : first + _BLOCK] = 1.0 + ((self._design(block) @ self._spread) ** 2).sum(axis=1)
         std = np.sqrt(relative[:, None] * np.atleast_1d(self.noise_variance_))
-        return mean, (std[:, 0] if self._flat else std)
+        return in_precision_of(X, mean, std[:, 0] if self._flat else std)
 
     def pseudoinverse(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return K† = U⁻¹H⁻¹Qᵀ for the design K = [1 k(X, basis)], (constant and n_basis_, n_samples).
@@ -358,7 +359,7 @@ class OROLSClassifier(ClassifierMixin, OROLSBase):
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the scores: (n_samples,) for two classes, else (n_samples, n_classes)."""
         scores = self._scores(X)
-        return scores[:, 0] if self._flat else scores
+        return in_precision_of(X, scores[:, 0] if self._flat else scores)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the class with the largest score of each row."""

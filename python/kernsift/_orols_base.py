@@ -325,7 +325,8 @@ class OROLSBase(Estimator):
             )
             out = part if out is None else out + part
             constant = np.zeros_like(constant)
-        assert out is not None
+        if out is None:
+            raise ValueError("gammas_ is empty: this model has no kernel; fit it again")
         return out
 
     def _design(self, X: NDArray[np.float64], which: NDArray[np.intp] | slice = slice(None)) -> NDArray[np.float64]:

@@ -115,6 +115,11 @@ def _refusal(value: Any, where: str) -> TypeError:
     )
 
 
+# One array may stand in several places of a model, and each may make a copy of it: never as much as this many times all
+# arrays together.
+_MOST_COPIES = 16
+
+
 class Decoder:
     """Turns JSON and arrays back into values, knowing nothing but plain data and the records named."""
 
@@ -126,6 +131,7 @@ class Decoder:
         rebuild: Callable[[str, dict[str, Any]], Any],
     ) -> None:
         self._arrays, self._records, self._rebuild = arrays, records, rebuild
+        self._left = _MOST_COPIES * (sum(values.nbytes for values in arrays.values()) + 2**16)
         self._objects: list[Any] = []
         for content in objects:
             self._objects.append(self._object(content))
@@ -146,6 +152,9 @@ class Decoder:
     def _tagged(self, tag: str, content: Any) -> Any:
         match tag, content:
             case "$array", str(name):
+                self._left -= self._arrays[name].nbytes
+                if self._left < 0:
+                    raise ValueError(f"array {name!r} stands in too many places")
                 return self._arrays[name]
             case "$object", int(number) if number >= 0:
                 return self._objects[number]
@@ -168,12 +177,26 @@ class Decoder:
     def _object(self, content: Any) -> Any:
         match content:
             case {"random_state": state}:
-                generator = np.random.RandomState()
-                generator.set_state(self.decode(state))
-                return generator
+                return _random_state(self.decode(state))
             case {"record": str(name), "fields": dict(parts)}:
                 kind: Any = self._records[name]
                 return kind(**{k: self.decode(v) for k, v in parts.items()})
             case {"estimator": str(name), "state": dict(state)}:
                 return self._rebuild(name, {k: self.decode(v) for k, v in state.items()})
         raise ValueError(f"an object of unknown kind: {content!r:.60}")
+
+
+def _random_state(state: Any) -> np.random.RandomState:
+    """A generator in that state, each part checked: numpy takes any, and draws beyond its key where the place is."""
+    match state:
+        case {
+            "bit_generator": "MT19937",
+            "state": {"key": np.ndarray() as key, "pos": int(place)},
+            "has_gauss": 0 | 1,
+            "gauss": int() | float() as gauss,
+        } if key.dtype.kind == "u" and key.shape == (624,) and 0 <= place <= 624 and math.isfinite(gauss):
+            if key[1:].any() or key[0] >> 31:  # of zeros come zeros for ever
+                generator = np.random.RandomState()
+                generator.set_state({**state, "state": {"key": key.astype(np.uint32), "pos": int(place)}})
+                return generator
+    raise ValueError("a RandomState that none can be in")

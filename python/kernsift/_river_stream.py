@@ -84,6 +84,15 @@ class RiverStream:
         except (TypeError, ValueError):
             raise _complaint(x) from None
 
+    def _predicted(self, x: Row) -> Array:
+        """The outputs for a row; one that holds NaN or infinity is refused."""
+        values = self._values(x)
+        try:
+            return self._core.predict_one(values)
+        except ValueError:
+            check_finite(values, x)
+            raise
+
     def _row_to_learn(self, x: Row) -> Array:
         """The row's values, after room was made for features met for the first time.
 

@@ -94,8 +94,10 @@ def load(path: str | os.PathLike[str]) -> Any:
         return _rebuild(name, {k: decoder.decode(v) for k, v in state.items()})
     except _UnknownParameterError as error:
         raise ValueError(f"{where} holds {error}: update kernsift") from error
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, RecursionError) as error:
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError) as error:
         raise ValueError(f"{where} does not hold a whole {name}: {error}") from error
+    except MemoryError as error:
+        raise ValueError(f"{where} holds a {name} that needs more memory than there is: {error}") from error
 
 
 class _UnknownParameterError(ValueError):
@@ -140,6 +142,9 @@ def _rebuild(name: str, state: dict[str, Any]) -> Any:
     unknown = [k for k in state if not k.startswith("_") and not k.endswith("_") and k not in parameters]
     if unknown:
         raise _UnknownParameterError(f"parameter {unknown[0]!r}, which this kernsift's {name} does not have")
+    hidden = [k for k in state if callable(getattr(kind, k, None))]
+    if hidden:
+        raise ValueError(f"{hidden[0]!r} would hide a method")
     estimator = kind.__new__(kind)
     # a parameter younger than the file has its default, with which estimators behave as before it came
     estimator.__setstate__({**{k: v for k, v in parameters.items() if k not in state}, **state})

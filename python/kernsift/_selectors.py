@@ -272,7 +272,8 @@ def _doubles(name: str, task: Task) -> int:
     if name == "efvs":
         m, rho, nu, form = _efvs_settings(task)
         taken[name] = feature_vector_doubles(rows, m, d, rho, nu, form)
-    return taken[name] + ROW_VECTORS * n
+    # of a selector without a line of its own: scaled rows and what it makes of them, and `select_independent`
+    return taken.get(name, factor + 3 * rows * d) + ROW_VECTORS * n
 
 
 def select(name: str, task: Task, fewer: str = "max_basis") -> Chosen:

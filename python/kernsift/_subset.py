@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from . import _core
 from ._calibration import fit_temperature, softmax
 from ._classes import class_targets, how_few
+from ._estimator import in_precision_of
 from ._subset_base import SubsetBase
 from ._subset_state import Centred, Sketch, SubsetState
 from ._validation import (
@@ -228,7 +229,7 @@ class SubsetLSSVMRegressor(RegressorMixin, SubsetBase):
         scores = self._scores(X)
         mean = scores[:, 0] if self._flat else scores
         if not return_std:
-            return mean
+            return in_precision_of(X, mean)
         if self.alpha_ == 0:
             raise ValueError("predict(return_std=True) needs alpha > 0: without a ridge there is no prior")
         rows = validate_data(self, X, reset=False, dtype=np.float64, order="C")
@@ -241,7 +242,7 @@ class SubsetLSSVMRegressor(RegressorMixin, SubsetBase):
             spread = (problem.standardised(w, self.alpha_)[0] ** 2).sum(axis=0) + problem.bias / problem.weight
             relative[part] = 1.0 + spread + delta / self.alpha_  # [MATH 1.9]
         std = np.sqrt(relative[:, None] * self._noise)
-        return mean, (std[:, 0] if self._flat else std)
+        return in_precision_of(X, mean, std[:, 0] if self._flat else std)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -426,7 +427,7 @@ class SubsetLSSVMClassifier(ClassifierMixin, SubsetBase):
         """Return the scores: (n_samples,) for two classes, else (n_samples, n_classes)."""
         self = at_this_moment(self)
         scores = self._scores(X)
-        return scores[:, 0] if self._flat else scores
+        return in_precision_of(X, scores[:, 0] if self._flat else scores)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the most likely class of each row."""
@@ -437,4 +438,4 @@ class SubsetLSSVMClassifier(ClassifierMixin, SubsetBase):
     def predict_proba(self, X: ArrayLike) -> Array:
         """Return the probability of each class, (n_samples, n_classes)."""
         self = at_this_moment(self)
-        return softmax(self._scores(X), self.temperature_)
+        return in_precision_of(X, softmax(self._scores(X), self.temperature_))

@@ -27,6 +27,7 @@ __all__ = [
     "at_this_moment",
     "check_array",
     "check_is_fitted",
+    "check_one_row",
     "check_ridge",
     "check_rows",
     "check_unchanged",
@@ -190,6 +191,15 @@ def check_unchanged(estimator: BaseEstimator, begun_with: dict[str, Any], when: 
                 f"{name} was {begun!r} when {when} and is {now!r} now; {again} to start again, or "
                 f"set_params({name}={begun!r}) to go on"
             )
+
+
+def check_one_row(estimator: Any, x: NDArray[np.float64]) -> None:
+    """Name the first feature of a row that is NaN or infinite."""
+    if x.ndim == 1 and not (finite := np.isfinite(x)).all():
+        j = int(np.argmin(finite))
+        names = getattr(estimator, "feature_names_in_", None)
+        which = j if names is None or len(names) != len(x) else repr(str(names[j]))
+        raise ValueError(f"feature {which} of x is {x[j]}: give finite numbers")
 
 
 def check_rows(kernel: Any, X: NDArray[np.float64]) -> None:

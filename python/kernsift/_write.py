@@ -5,26 +5,46 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-import shutil
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+}
+
+
+def check_regular(path: str | os.PathLike[str], what: str) -> None:
+    """Refuse what is there and no regular file; symbolic links are followed, a path without a file is fine."""
+    with contextlib.suppress(FileNotFoundError):
+        mode = os.stat(path).st_mode
+        if not stat.S_ISREG(mode):
+            kind = _KINDS.get(stat.S_IFMT(mode), "something else")
+            raise ValueError(f"{os.fspath(path)!r} is {kind}, and {what} a regular file: give the path of a file")
+
 
 @contextlib.contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Give a file beside `path` to write to, renamed when all is on the disk: the old one stays whole until then."""
+    """Give a file beside `path` to write to, renamed when all is on the disk: the old one stays whole until then.
+
+    Until then only its owner can read it.  Owner and mode of the old file are kept (the owner where the system permits
+    it); a new one has the mode of any new file.  A symbolic link stays, and the file it leads to is replaced.
+    """
+    check_regular(path, "what is written becomes")
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
-        # 0o666 less the umask, as an ordinary new file
-        descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
-        with os.fdopen(descriptor, "w+b") as file:
+        with _new_file(temporary, 0o600) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        if target.exists():
-            shutil.copymode(target, temporary)
+        if os.name == "posix":
+            _set_owner_and_mode(temporary, target)
         os.replace(temporary, target)
     except BaseException as error:
         with contextlib.suppress(OSError):
@@ -42,6 +62,33 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
         raise FileNotFoundError(f"{target}: there is no folder {target.parent}")
     with whole_file(target) as file:
         file.write(data)
+
+
+def _new_file(path: Path, mode: int) -> BinaryIO:
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    return os.fdopen(os.open(path, flags, mode), "w+b")
+
+
+def _set_owner_and_mode(temporary: Path, target: Path) -> None:
+    """Those of the file that is replaced, or those of a new file."""
+    try:
+        old = os.stat(target)
+    except FileNotFoundError:
+        # os.umask sets what it returns, for every thread: an empty file tells the same
+        probe = temporary.with_suffix(".probe.tmp")
+        try:
+            with _new_file(probe, 0o666) as file:
+                mode = os.fstat(file.fileno()).st_mode
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                probe.unlink()
+    else:
+        mode = old.st_mode
+        for owner in ((old.st_uid, old.st_gid), (-1, old.st_gid)):
+            with contextlib.suppress(PermissionError):
+                os.chown(temporary, *owner)
+                break
+    os.chmod(temporary, stat.S_IMODE(mode) & 0o777)  # after the owner
 
 
 def _sync_folder(folder: Path) -> None:

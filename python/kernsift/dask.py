@@ -126,8 +126,9 @@ def _partitions(X: Any, y: Any, weight: Any) -> tuple[list[str] | None, list[Any
         if isinstance(values, str):
             raise TypeError(f"{name}={values!r} names a column and X is an array: give a dask array")
     X = X.rechunk({1: -1})
-    columns = [_blocks(X, X, "X"), _blocks(y, X, "y"), None if weight is None else _blocks(weight, X, "sample_weight")]
-    return None, _zip(columns, None, 0)
+    n = X.numblocks[0]
+    weights = None if weight is None else _blocks(weight, X, "sample_weight", n)
+    return None, _zip([_blocks(X, X, "X", n), _blocks(y, X, "y", n), weights], None, 0)
 
 
 def _parquet(paths: Any) -> Any:
@@ -148,15 +149,25 @@ def _of_frame(X: Any, y: Any, weight: Any) -> tuple[list[str], list[Any]]:
     features = [n for n in X.columns if n not in targets]
     if not features:
         raise ValueError("X has no features beside the target")
+    given_apart = [v for v in (y, weight) if v is not None and not isinstance(v, (str, list))]
+    whole = _delayed(X)
+    if any(hasattr(v, "to_delayed") and len(np.ravel(_delayed(v))) != len(whole) for v in given_apart):
+        # Dask may read several row groups of a Parquet file as one partition, the more the fewer columns are taken
+        whole = _delayed(X, as_cut=True)
     sides: list[list[Any] | None] = []
     for name, values in (("y", y), ("sample_weight", weight)):
         if values is None:
             sides.append(None)
         elif name in given:
-            sides.append([_column(part, values) for part in X.to_delayed()])
+            sides.append([_column(part, values) for part in whole])
         else:
-            sides.append(_blocks(values, X, name))
-    return features, _zip([list(X.to_delayed()), *sides], features, len(targets))
+            sides.append(_blocks(values, X, name, len(whole)))
+    return features, _zip([whole, *sides], features, len(targets))
+
+
+def _delayed(values: Any, as_cut: bool = False) -> list[Any]:
+    """The delayed partitions of a collection; `as_cut`: as many as it has before Dask reads some as one."""
+    return list(np.ravel(values.to_delayed(optimize_graph=not as_cut)))
 
 
 @dask.delayed
@@ -167,8 +178,8 @@ def _column(part: Any, name: Any) -> Any:
     return part[name]
 
 
-def _blocks(values: Any, X: Any, name: str) -> list[Any]:
-    """The delayed partitions of an array or series, cut as those of X."""
+def _blocks(values: Any, X: Any, name: str, expected: int) -> list[Any]:
+    """The delayed partitions of an array or series, cut as the `expected` ones of X."""
     if not hasattr(values, "to_delayed"):
         raise TypeError(f"{name} must be a dask collection like X, got a {type(values).__name__}")
     if isinstance(values, dask.array.Array) and isinstance(X, dask.array.Array) and values is not X:
@@ -176,8 +187,9 @@ def _blocks(values: Any, X: Any, name: str) -> list[Any]:
         if known and values.shape[0] != X.shape[0]:
             raise ValueError(f"{name} has {values.shape[0]} rows and X has {X.shape[0]}")
         values = values.rechunk({0: X.chunks[0], **({1: -1} if values.ndim == 2 else {})}) if known else values
-    blocks = list(np.ravel(values.to_delayed()))
-    expected = X.npartitions if hasattr(X, "columns") else X.numblocks[0]
+    blocks = _delayed(values)
+    if len(blocks) != expected:
+        blocks = _delayed(values, as_cut=True)
     if len(blocks) != expected:
         raise ValueError(f"{name} has {len(blocks)} partitions and X has {expected}: repartition one like the other")
     return blocks

@@ -96,7 +96,7 @@ exact_rows, forgetting
         x
             A dictionary of features.
         """
-        return 0.0 if self._core is None else self._core.predict_one(self._values(x)).item()
+        return 0.0 if self._core is None else self._predicted(x).item()
 
     def learn_many(self, X: Any, y: Any) -> None:
         """Learn the rows of a data frame, in their order.
@@ -258,7 +258,7 @@ swap_until, exact_rows, forgetting
         """
         if self._core is None:
             return None
-        return self._labels[int(self._core.predict_one(self._values(x)).argmax())]
+        return self._labels[int(self._predicted(x).argmax())]
 
     def predict_proba_one(self, x: Row, **kwargs: Any) -> dict[Any, float]:
         """Return the probability of each label met so far.
@@ -270,7 +270,7 @@ swap_until, exact_rows, forgetting
         """
         if self._core is None:
             return {}
-        odds = self._probabilities(self._core.predict_one(self._values(x))[None, :])[0]
+        odds = self._probabilities(self._predicted(x)[None, :])[0]
         return dict(zip(self._labels, odds.tolist(), strict=True))
 
     def _probabilities(self, scores: Array) -> Array:

@@ -39,7 +39,9 @@ def to_c(
     ``<name>_predict`` returns a regressor's value (several outputs: through a pointer), or the number of a class,
     whose label ``<name>_label`` returns; ``<name>_scores`` and, where the estimator has them,
     ``<name>_probabilities`` fill an array; a :class:`~kernsift.FeatureVectorSelector` has ``<name>_transform``.  All
-    kernels are supported.
+    kernels are supported.  Where a feature is NaN or infinite, values, scores and probabilities are NaN, the number of
+    the class is -1, whose label is 0 (a null pointer for texts), and nothing is learned; not with a compiler's
+    ``-ffast-math``, which takes NaN away.
 
     With ``learn=True`` the state is a struct that the caller owns: ``<name>_begin(&s)``, then
     ``<name>_learn(&s, x, y, weight)`` is the exact recursive least squares step on the frozen dictionary, in the

@@ -43,6 +43,16 @@ static inline {real} {name}_sqrt({real} x) {{ /* 0 <= x <= 1e8 */
 """
 
 
+_FINITE = """
+static inline {real} {name}_unknown(const {real} *x, int n) {{ /* 0, or NaN where one of x is NaN or infinite */
+  {real} sum = 0;
+  int j;
+  for (j = 0; j < n; ++j) sum += x[j] * 0;
+  return sum;
+}}
+"""
+
+
 class _Writer:
     def __init__(self, name: str, dtype: str) -> None:
         self.name, self.dtype = name, dtype
@@ -90,6 +100,7 @@ def header(
         sizes["STATE"] = learner.dimension
     w.parts.append("\n".join(f"#define {name.upper()}_{key} {value}" for key, value in sizes.items()))
     _mathematics(w, model)
+    w.code(_FINITE)
     if learner is None:
         _fixed(w, model, arithmetic)
     else:
@@ -208,17 +219,17 @@ def _fixed(w: _Writer, model: Model, arithmetic: Arithmetic) -> None:
             "  }"
         )
     declared = (f"  {w.real} z[{model.n_features}];\n" if z else "") + ("  int j, o;" if body else "  int o;")
-    unused = "" if body else "\n  (void)x;"
     w.code(
         """
 static inline void {name}_scores(const {real} *x, {real} *out) {{
-{declared}{unused}
-  for (o = 0; o < {outputs}; ++o) out[o] = {name}_intercept[o];
+{declared}
+  const {real} unknown = {name}_unknown(x, {features});
+  for (o = 0; o < {outputs}; ++o) out[o] = {name}_intercept[o] + unknown;
 {body}
 }}
 """,
         declared=declared,
-        unused=unused,
+        features=model.n_features,
         outputs=model.n_outputs,
         body="\n".join(body),
     )
@@ -260,15 +271,18 @@ static inline void {name}_at(const {name}_state *s, const {real} *w, {real} *out
 }}
 
 static inline void {name}_scores(const {name}_state *s, const {real} *x, {real} *out) {{
+  const {real} unknown = {name}_unknown(x, {features});
   {real} w[{q}];
+  int o;
   {name}_coordinates(x, w);
   {name}_at(s, w, out);
+  for (o = 0; o < {outputs}; ++o) out[o] += unknown;
 }}
 
 static inline void {name}_update({name}_state *s, const {real} *x, const {real} *y, {real} weight) {{
   {real} w[{q}], b[{q}], e[{outputs}], before, now;
   int i, j, o;
-  if (!(weight > {least})) return;
+  if (!(weight > {least}) || {name}_unknown(x, {features}) != 0 || {name}_unknown(y, {outputs}) != 0) return;
   {name}_coordinates(x, w);
   {name}_at(s, w, e);
   for (o = 0; o < {outputs}; ++o) e[o] = y[o] - e[o];
@@ -313,6 +327,7 @@ def _learning(w: _Writer, model: Model, arithmetic: Arithmetic, learner: Learner
         q=q,
         m=m,
         bias=bias,
+        features=model.n_features,
         outputs=model.n_outputs,
         packed=len(packed),
         one=w.number(1),
@@ -385,15 +400,15 @@ def _answers(w: _Writer, model: Model, learns: bool) -> None:
 def _class_answers(w: _Writer, model: Model, state: str, s: str) -> None:
     outputs, classes = model.n_outputs, np.asarray(model.classes)
     if outputs == 1:
-        best = "  return scores[0] > 0;"
+        best = "  if (scores[0] != scores[0]) return -1;\n  return scores[0] > 0;"
     else:
         best = (
-            f"  int best = 0, i;\n  {w.name}_scores({s}x, scores);\n"
+            f"  int best = 0, i;\n  {w.name}_scores({s}x, scores);\n  if (scores[0] != scores[0]) return -1;\n"
             f"  for (i = 1; i < {outputs}; ++i)\n    if (scores[i] > scores[best]) best = i;\n  return best;"
         )
     begin = f"  {w.name}_scores({s}x, scores);\n" if outputs == 1 else ""
     w.code(
-        "static inline int {name}_predict({state}const {real} *x) {{ /* number of the class */\n"
+        "static inline int {name}_predict({state}const {real} *x) {{ /* number of the class, or -1 */\n"
         "  {real} scores[{outputs}];\n{begin}{best}\n}}",
         state=state,
         outputs=outputs,
@@ -403,7 +418,7 @@ def _class_answers(w: _Writer, model: Model, state: str, s: str) -> None:
     kind, labels = _labels(w, classes)
     w.code(
         "static inline {kind} {name}_label(int k) {{\n  static {const}{kind} {star}labels[{n}] = {{{labels}}};\n"
-        "  return labels[k];\n}}",
+        "  return k < 0 ? 0 : labels[k];\n}}",
         kind=kind,
         const="" if kind.endswith("*") else "const ",
         star="const " if kind.endswith("*") else "",

@@ -14,6 +14,7 @@ from .. import _core
 from .._batch import BatchLSSVM
 from .._feature_vectors import FeatureVectorSelector
 from .._fitted_core import FittedCore
+from .._kernel import KERNELS
 from .._orols_base import OROLSBase
 from .._subset_base import SubsetBase
 from .._validation import check_is_fitted
@@ -82,6 +83,28 @@ class Model:
             out += term.kernel.expand(term.vectors, term.coef, np.zeros(self.n_outputs), rows)
         return out
 
+    def rounding(self, rows: Array, dtype: str) -> float:
+        """A bound of what arithmetic in `dtype` changes of the outputs on `rows`, relative to the largest output.
+
+        A kernel value is off by a few units in the last place for each feature and each unit of its argument's size;
+        the outputs add as many as there are vectors, each times its coefficient.
+        """
+        size = np.abs(self.intercept)
+        units = float(self.n_features)
+        for term in self.terms:
+            kernel, coef = term.kernel, np.abs(term.coef)
+            if kernel.name in ("polynomial", "linear"):  # values of either sign: those of absolute values bound them
+                vectors, x = np.ascontiguousarray(np.abs(term.vectors)), np.ascontiguousarray(np.abs(rows))
+                units = max(units, float(self.n_features * (kernel.degree if kernel.name == "polynomial" else 1)))
+                size = size + kernel.expand(vectors, coef, np.zeros(self.n_outputs), x).max(axis=0)
+            else:
+                vectors = term.stationary_form(dtype)[2]
+                units = max(units, float(np.abs(vectors).sum(axis=1).max()))
+                size = size + coef.sum(axis=0)
+        scale = float(np.abs(self.scores(rows)).max())
+        eps = float(np.finfo(np.dtype(dtype)).eps)
+        return 32 * eps * (1 + units + self.n_basis) * float(size.max()) / (scale if scale > 0 else 1.0)
+
     @cached_property
     def probes(self) -> Array:
         """Rows to compare on: vectors of the basis and points between them."""
@@ -116,6 +139,9 @@ def describe(estimator: Any) -> Model:
             else:
                 check_is_fitted(estimator)
             terms, intercept = read(estimator)
+            unknown = {t.kernel.name for t in terms} - set(KERNELS)
+            if unknown:
+                raise ValueError(f"kernel {unknown.pop()!r} has no export: the kernels are {', '.join(KERNELS)}")
             classes = getattr(estimator, "classes_", None)
             kind = "regressor" if classes is None else "classifier"
             return Model(

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.pipeline import Pipeline
 
+from .._kernel import KERNELS
 from .._validation import check_array
 from .._write import write_whole
 from ._model import Model, Term, describe
@@ -70,6 +71,8 @@ def _kernel_block(graph: Graph, x: str, term: Term, dtype: str) -> str:
         return graph.constant(np.asarray(value, dtype=dtype))
 
     name = term.kernel.name
+    if name not in KERNELS:
+        raise ValueError(f"kernel {name!r} has no graph: the kernels are {', '.join(KERNELS)}")
     if name == "polynomial":
         base = graph.op("MatMul", x, const((term.vectors * term.kernel.gamma).T))
         base = graph.op("Add", base, const(term.kernel.coef0))
@@ -85,20 +88,18 @@ def _kernel_block(graph: Graph, x: str, term: Term, dtype: str) -> str:
     z = graph.op("Mul", graph.op("Sub", x, const(centre)), const(scale))
     z = graph.op("Clip", z, const(-_FAR[dtype]), const(_FAR[dtype]))
     norms = (D**2).sum(axis=1)
-    last = graph.constant(np.array([-1], dtype=np.int64))
+    # sums over the features by MatMul: onnxruntime's ReduceSum gives no rows a wrong shape
+    ones, last = const(np.ones((D.shape[1], 1))), graph.constant(np.array([-1], dtype=np.int64))
     if name == "laplacian" or norms.max() > _NEAR[dtype]:
         middle = graph.constant(np.array([1], dtype=np.int64))
         difference = graph.op("Sub", graph.op("Unsqueeze", z, middle), const(D[None]))
-        if name == "laplacian":
-            return graph.op(
-                "Exp", graph.op("Neg", graph.op("ReduceSum", graph.op("Abs", difference), last, keepdims=0))
-            )
-        r2 = graph.op("ReduceSum", graph.op("Mul", difference, difference), last, keepdims=0)
+        parts = graph.op("Abs", difference) if name == "laplacian" else graph.op("Mul", difference, difference)
+        r2 = graph.op("Squeeze", graph.op("MatMul", parts, ones), last)
     else:
-        own = graph.op("ReduceSum", graph.op("Mul", z, z), last, keepdims=1)
+        own = graph.op("MatMul", graph.op("Mul", z, z), ones)
         r2 = graph.op("Add", graph.op("Add", graph.op("MatMul", z, const(-2.0 * D.T)), own), const(norms))
         r2 = graph.op("Max", r2, const(0.0))
-    if name == "rbf":
+    if name in ("rbf", "laplacian"):
         return graph.op("Exp", graph.op("Neg", r2))
     s = graph.op("Sqrt", graph.op("Mul", r2, const(3.0 if name == "matern32" else 5.0)))
     factor = graph.op("Add", s, const(1.0))
@@ -245,6 +246,12 @@ def to_onnx(
     onnx.ModelProto
         With the error found in its ``metadata_props``.
 
+    Raises
+    ------
+    ValueError
+        If the graph differs from the estimator by more than rounding explains on those rows (32 units in the last
+        place for each kernel, feature and unit of the basis's extent, times the coefficients).
+
     Examples
     --------
     >>> import numpy as np
@@ -280,6 +287,12 @@ def to_onnx(
             raise ValueError(
                 f"dtype={dtype!r} does not hold the numbers of this model; use dtype='float64', or scale X and y "
                 "before fitting"
+            )
+        explained = model.rounding(rows, inner) + 2 * float(np.finfo(dtype).eps)
+        if error > explained:
+            raise ValueError(
+                f"the graph of this model's {model.kernel} kernel is off by {error:.2g} of the largest output on these "
+                f"rows, and rounding in {inner} explains {explained:.2g}: use compute='float64', or report this"
             )
         facts = {"kernsift_error": f"{error:.2g}", "kernsift_compute": inner}
         import_onnx().helper.set_model_props(proto, facts)
