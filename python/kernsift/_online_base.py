@@ -15,10 +15,10 @@ from ._kernel import LEARNING_CONSTRAINTS, make_kernel
 from ._learn_gamma import wants_learning
 from ._memory import check_memory
 from ._online_ridge import FIRST_RIDGE, choose_ridge, until_choices
-from ._reports import CallbackSupport, InterruptedLearning, in_blocks
+from ._reports import CallbackSupport, in_blocks, stopped
 from ._threads import n_threads
 from ._validation import Interval, StrOptions, check_is_fitted, check_rows, unchanged_on_error, validate_data
-from ._warm_up import warm_up
+from ._warm_up import FIRST_ROWS, until_known, warm_up
 
 ADMISSIONS = ("product", "two-part", "per-sample", "novelty")
 OUTCOMES = (
@@ -192,6 +192,23 @@ class OnlineBase(CallbackSupport, FittedCore):
         self._begun_with = {name: value for name, value in self.get_params(deep=False).items() if name not in how}
         return core
 
+    # --- the first rows ---
+
+    def _rows_to_begin(self) -> int:
+        """Rows of positive weight from which `update` and `prequential` begin a stream: those that give the widths."""
+        if not isinstance(self.gamma, str):
+            return 1
+        return min(FIRST_ROWS, self.learn_rows) if wants_learning(self.gamma) else FIRST_ROWS
+
+    def _with_waiting(
+        self, X: NDArray[np.float64], targets: NDArray[np.float64], weight: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """The rows that wait for a stream to begin, and these."""
+        kept = self.__dict__.get("_waiting")
+        if kept is None:
+            return X, targets, weight
+        return np.vstack([kept[0], X]), np.vstack([kept[1], targets]), np.concatenate([kept[2], weight])
+
     def _check_warm(self, what: str) -> None:
         if "_warm_up" in self.__dict__:
             raise ValueError(
@@ -214,7 +231,7 @@ class OnlineBase(CallbackSupport, FittedCore):
             if not wants_learning(self.gamma):
                 raise ValueError(f"new_widths=True learns the widths again, and gamma={self.gamma!r} gives them")
             with unchanged_on_error(self):
-                self._learn(X, targets, weight, restart=True, whole=True, exact_apriori=False)
+                self._learn(X, targets, weight, restart=True, whole=True)
         check_rows(self._fitted().kernel, X)
         self._fitted().refit(X, targets, weight, n_threads(self.n_jobs))
         if self.alpha == "gcv":
@@ -303,38 +320,75 @@ class OnlineBase(CallbackSupport, FittedCore):
         *,
         restart: bool,
         whole: bool,
-        exact_apriori: bool,
-    ) -> NDArray[np.float64]:
-        """Send checked rows to the core; answers the predictions made before each row was learned."""
-        gamma, buffered = None, 0
+    ) -> None:
+        """Send checked rows to the core."""
         if restart:
-            for name in ("learned_gamma_", "_warm_up"):
+            for name in ("learned_gamma_", "_warm_up", "_waiting"):
                 self.__dict__.pop(name, None)
+        # rows up to those with which learned widths are known, and the rest
+        due = None if whole else self._until_widths(weight, restart)
+        cut = len(X) if due is None else due
+        n = len(X)
+        first = X[:cut], targets[:cut], weight[:cut]
+        if self._learn_part(*first, restart=restart, whole=whole, before=0, total=n) and cut < n:
+            self._learn_part(X[cut:], targets[cut:], weight[cut:], restart=False, whole=False, before=cut, total=n)
+
+    def _until_widths(self, weight: NDArray[np.float64], restart: bool) -> int | None:
+        """Rows of a block until widths are learned; None if they are learned already or not by this block."""
+        if not wants_learning(self.gamma) or not (restart or "_warm_up" in self.__dict__):
+            return None
+        kept = 0 if restart else np.count_nonzero(self._warm_up[2] > 0)
+        return until_known(weight, self.learn_rows - kept)
+
+    def _learn_part(
+        self,
+        X: NDArray[np.float64],
+        targets: NDArray[np.float64],
+        weight: NDArray[np.float64],
+        *,
+        restart: bool,
+        whole: bool,
+        before: int,
+        total: int,
+    ) -> bool:
+        """Learn rows; whether all of them, which a callback can prevent."""
+        gamma, buffered = None, 0
         if wants_learning(self.gamma) and (restart or "_warm_up" in self.__dict__):
             X, targets, weight, restart, gamma, buffered = warm_up(self, X, targets, weight, restart, whole)
         core = self._begin(X, weight, targets.shape[1], whole, gamma) if restart else self._fitted()
         check_rows(core.kernel, X)
         self._core = core
-        before = core.rows_seen
+        seen = core.rows_seen
         try:
             blocks = in_blocks(self, X, targets, core)
             threads = n_threads(self.n_jobs)
-            parts = []
             for rows, due in self._between_choices(blocks, core):
-                parts.append(core.learn(X[rows], targets[rows], weight[rows], exact_apriori, threads)[0])
+                apriori = core.learn(X[rows], targets[rows], weight[rows], self._exact_apriori, threads)[0]
+                self._calibrate(apriori, targets[rows], weight[rows])
                 if due:
                     choose_ridge(core)
-        except KeyboardInterrupt as stopped:
-            done = core.rows_seen - before
-            if done == 0:
+        except BaseException as error:
+            try:
+                done = core.rows_seen - seen
+            except RuntimeError:  # the error came in the middle of a block, and the core refuses to be read
+                raise error from None
+            # of rows kept from earlier calls, learned again with widths of their own, the caller has given some before
+            told = stopped(error, before + max(done - buffered, 0), total)
+            if told is error:
                 raise
-            raise InterruptedLearning(f"stopped after {done} of {len(X)} rows: the model has learned them") from stopped
+            raise told from error
         if whole and self.max_basis is not None and self.oversample > 1:
             core.prune(int(self.max_basis))
         if whole and self.alpha == "gcv":
             choose_ridge(core)
-        apriori = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        return apriori[buffered:]
+        return bool(core.rows_seen - seen == len(X))
+
+    _exact_apriori = False  # whether the predictions made before each row was learned must be exact
+
+    def _calibrate(
+        self, apriori: NDArray[np.float64], targets: NDArray[np.float64], weight: NDArray[np.float64]
+    ) -> None:
+        """Learn from predictions made before their rows were learned; the classifier does."""
 
     def _between_choices(self, blocks: Iterable[slice], core: Any) -> Iterator[tuple[slice, bool]]:
         """Rows to learn in one go, and whether the ridge is due after them."""
