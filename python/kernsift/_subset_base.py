@@ -149,20 +149,17 @@ class SubsetBase(Estimator):
 
     def _sum(self, basis: Basis, path: Path | None, table: Table) -> SubsetState:
         """Sums over the rows on a basis, from the path that led to it if there is one."""
-        state = self._sums_on(basis, path, table.X, table.targets, table.weight)
-        return replace(state, n_rows=len(table.given), n_weighted=table.n_weighted)
-
-    def _sums_on(self, basis: Basis, path: Path | None, X: Array, targets: Array, weight: Array) -> SubsetState:
         self._begin(basis, path)
-        if path is not None and (basis.growth() < FAST_GROWTH or len(basis.vectors) == 1):
-            return self._with_sketch(path.at(len(basis.vectors), basis), X, targets, weight)
-        growth = basis.growth()
+        rows, growth = (table.X, table.targets, table.weight), basis.growth()
+        counts = {"n_rows": len(table.given), "n_weighted": table.n_weighted}
+        if path is not None and (growth < FAST_GROWTH or len(basis.vectors) == 1):
+            return replace(self._with_sketch(path.at(len(basis.vectors), basis), *rows), **counts)
         fast = path is None and growth < FAST_GROWTH
         if isinstance(self.alpha, Real):  # rounding far below the ridge, or exact sums
-            fast = fast and float(self.alpha) > 1e3 * _EPS * growth * weight.sum()
-        sketch, threads = self._sketch(X, targets, weight), n_threads(self.n_jobs)
+            fast = fast and float(self.alpha) > 1e3 * _EPS * growth * table.weight.sum()
+        sketch, threads = self._sketch(*rows), n_threads(self.n_jobs)
         out = None if self.keep_sums else basis.spare
-        return SubsetState.of(basis, X, targets, weight, fast=fast, sketch=sketch, out=out, threads=threads)
+        return replace(SubsetState.of(basis, *rows, fast=fast, sketch=sketch, out=out, threads=threads), **counts)
 
     def _expect(self, state: SubsetState) -> None:
         """Take over from the first state what no rows have told yet."""
@@ -445,9 +442,11 @@ class SubsetBase(Estimator):
         """Generalised cross-validation score at ``alpha_``, per output."""
         return self._per_output(Centred(self.state_, bool(self.fit_intercept)).gcv(self.alpha_))
 
-    def _scores(self, X: ArrayLike) -> Array:
+    def _scores(self, X: ArrayLike) -> NDArray[Any]:
+        """f(x), in single precision for rows that come in it."""
         check_is_fitted(self)
-        rows = validate_data(self, X, reset=False, dtype=np.float64, order="C")
-        basis = self._basis
-        coef, threads = np.ascontiguousarray(self._coef), n_threads(self.n_jobs)
-        return basis.kernel.expand(basis.vectors, coef, self._intercept, rows, threads)
+        rows = validate_data(self, X, reset=False, dtype=[np.float64, np.float32], order="C")
+        kernel = self._basis.kernel
+        expand = kernel.expand_single if rows.dtype == np.float32 else kernel.expand
+        coef = np.ascontiguousarray(self._coef)
+        return expand(self._basis.vectors, coef, self._intercept, rows, n_threads(self.n_jobs))
