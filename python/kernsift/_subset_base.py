@@ -131,9 +131,7 @@ class SubsetBase(Estimator):
 
     def _fit_rows(self, X: Array, targets: Array, weight: Array) -> None:
         if not (self.keep_sums or isinstance(self.alpha, Real)):
-            raise ValueError(
-                f"keep_sums=False needs a number for alpha, got {self.alpha!r}, which is chosen by the sums"
-            )
+            raise ValueError(f"keep_sums=False needs a number for alpha, got {self.alpha!r}, chosen by the sums")
         if self.polish:
             check_polish(self.kernel)
         table = self._table(X, targets, weight)
@@ -151,15 +149,16 @@ class SubsetBase(Estimator):
         """Sums over the rows on a basis, from the path that led to it if there is one."""
         self._begin(basis, path)
         rows, growth = (table.X, table.targets, table.weight), basis.growth()
-        counts = {"n_rows": len(table.given), "n_weighted": table.n_weighted}
         if path is not None and (growth < FAST_GROWTH or len(basis.vectors) == 1):
-            return replace(self._with_sketch(path.at(len(basis.vectors), basis), *rows), **counts)
-        fast = path is None and growth < FAST_GROWTH
-        if isinstance(self.alpha, Real):  # rounding far below the ridge, or exact sums
-            fast = fast and float(self.alpha) > 1e3 * _EPS * growth * table.weight.sum()
-        sketch, threads = self._sketch(*rows), n_threads(self.n_jobs)
-        out = None if self.keep_sums else basis.spare
-        return replace(SubsetState.of(basis, *rows, fast=fast, sketch=sketch, out=out, threads=threads), **counts)
+            state = self._with_sketch(path.at(len(basis.vectors), basis), *rows)
+        else:
+            fast = path is None and growth < FAST_GROWTH
+            if isinstance(self.alpha, Real):  # rounding far below the ridge, or exact sums
+                fast = fast and float(self.alpha) > 1e3 * _EPS * growth * table.weight.sum()
+            sketch, threads = self._sketch(*rows), n_threads(self.n_jobs)
+            out = None if self.keep_sums else basis.spare
+            state = SubsetState.of(basis, *rows, fast=fast, sketch=sketch, out=out, threads=threads)
+        return replace(state, n_rows=len(table.given), n_weighted=table.n_weighted)
 
     def _expect(self, state: SubsetState) -> None:
         """Take over from the first state what no rows have told yet."""
@@ -180,8 +179,7 @@ class SubsetBase(Estimator):
                     "the state was summed on another basis or kernel and cannot be merged; choose the basis once "
                     "(select_basis) and accumulate every part on it"
                 )
-        old = [] if self._state is None else [self._state]
-        first, *rest = old + states
+        first, *rest = ([] if self._state is None else [self._state]) + states
         m, outputs = first.z.shape
         check_again(self, m, outputs, min(len(rest), 2), "merging sums on")  # the sum so far, and with one more
         self._expect(first)
