@@ -39,12 +39,14 @@ def dense_cost(K: Array, Y: Array, v: Array, mu: float, alpha: Array, b: Array) 
     return v @ error**2 + mu * np.einsum("io,ij,jo->o", alpha, K, alpha)
 
 
-def dense_loo(K: Array, Y: Array, v: Array, mu: float, bias: bool = True) -> Array:
-    """Residual (l, c) of every row from a fit without it."""
+def dense_loo(K: Array, Y: Array, v: Array, mu: float, bias: bool = True, unit: bool = False) -> Array:
+    """Residual (l, c) of every row from a fit without it, or without one ``unit`` of its weight."""
     out = np.empty_like(Y)
     for i in range(len(K)):
-        rest = np.delete(np.arange(len(K)), i)
-        alpha, b = dense_lssvm(K[np.ix_(rest, rest)], Y[rest], v[rest], mu, bias)
+        w = v.copy()
+        w[i] = max(v[i] - 1.0, 0.0) if unit else 0.0
+        rest = np.flatnonzero(w > 0)
+        alpha, b = dense_lssvm(K[np.ix_(rest, rest)], Y[rest], w[rest], mu, bias)
         out[i] = Y[i] - K[i, rest] @ alpha - b
     return out
 
@@ -94,12 +96,12 @@ def sparse_lssvm(K: Array, Y: Array, v: Array, mu: float, S: Array, bias: bool =
     return Sparse(solved[:n], b, cost, fitted[: len(K)] / np.sqrt(v)[:, None], (inverse**2).sum(axis=1)[:n])
 
 
-def sparse_loo(K: Array, Y: Array, v: Array, mu: float, S: Array, bias: bool = True) -> Array:
-    """Residual (l, c) of every row from a fit on the same kernels without it."""
+def sparse_loo(K: Array, Y: Array, v: Array, mu: float, S: Array, bias: bool = True, unit: bool = False) -> Array:
+    """Residual (l, c) of every row from a fit on the same kernels without it, or without one ``unit`` of its weight."""
     out = np.empty_like(Y)
     for i in range(len(K)):
         w = v.copy()
-        w[i] = 0.0  # its kernel may stay
+        w[i] = max(v[i] - 1.0, 0.0) if unit else 0.0  # its kernel may stay
         fit = sparse_lssvm_weighted(K, Y, w, mu, S, bias)
         out[i] = Y[i] - K[i, S] @ fit.beta - fit.b
     return out

@@ -90,7 +90,7 @@ def test_ordered_rows_err_no_more_than_exact_arithmetic(stream, kernel, alpha):
                 assert error < 2 * rms(batch - signal), (tol, model.n_basis_)
             else:
                 assert error < 2 * rms(recursion - signal), (tol, model.n_basis_)
-            # the rows weigh up to 5e15 times such a ridge in polynomials of degree 3: their C may end indefinite, and says so
+            # in polynomials of degree 3 the rows weigh up to 5e15 times such a ridge: C may end indefinite, as health says
             if kernel != "polynomial" or alpha > 1e-8:
                 assert model.health()["sound"]
 

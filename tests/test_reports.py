@@ -118,6 +118,104 @@ def test_callbacks_are_absent_where_scikit_learn_has_none(monkeypatch):
     assert model.fit(np.ones((3, 1)), np.ones(3)).n_samples_seen_ == 3
 
 
+# --- errors between two blocks
+
+
+class Pipe:
+    """A standard output that closes after one line."""
+
+    def __init__(self):
+        self.lines = 0
+
+    def write(self, text):
+        self.lines += text.count("\n")
+        if self.lines > 1:
+            raise BrokenPipeError(32, "Broken pipe")
+
+    def flush(self):
+        pass
+
+
+class Handler(logging.Handler):
+    """A logger's handler that fails at its second line."""
+
+    def __init__(self):
+        super().__init__()
+        self.lines = 0
+
+    def emit(self, record):
+        self.lines += 1
+        if self.lines == 2:
+            raise KeyError("the handler's own error")
+
+
+class Failing:
+    """A callback that fails after the second block."""
+
+    blocks = 0
+
+    def setup(self, estimator, context):
+        pass
+
+    def teardown(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context):
+        pass
+
+    def on_fit_task_end(self, estimator, context, *, X, y, fitted_estimator):
+        Failing.blocks += context.task_name == "block"
+        if Failing.blocks == 2:
+            raise OSError("no space left for the callback's file")
+
+
+@pytest.mark.parametrize("source", ["pipe", "logger", "callback"])
+@pytest.mark.parametrize("verb", ["fit", "partial_fit"])
+@pytest.mark.parametrize("kind", [OnlineLSSVMRegressor, OnlineLSSVMClassifier, KRLSRegressor])
+def test_an_error_between_two_blocks_leaves_the_rows_before_it_and_says_how_many(rows, source, verb, kind, monkeypatch):
+    if kind is KRLSRegressor and source == "pipe":
+        return  # it prints nothing
+    X, y = rows
+    y = y > 0 if kind is OnlineLSSVMClassifier else y
+    model, calm = kind(gamma=0.5, max_basis=20), kind(gamma=0.5, max_basis=20)
+    before = 0
+    if verb == "partial_fit":
+        for each in (model, calm):
+            each.partial_fit(X[:100], y[:100])
+        before = 100
+    handler, logger = Handler(), logging.getLogger("kernsift")
+    with monkeypatch.context() as patch:
+        if source == "pipe":
+            model.set_params(verbose=1)
+            patch.setattr("sys.stdout", Pipe())
+        elif source == "logger":
+            logger.addHandler(handler)
+            patch.setattr(logger, "level", logging.INFO)
+            logger.manager._clear_cache()
+        else:
+            pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")
+            Failing.blocks = 0
+            model.set_callbacks(Failing())
+        error = {"pipe": BrokenPipeError, "logger": KeyError, "callback": OSError}[source]
+        with pytest.raises(error) as raised:
+            getattr(model, verb)(X, y)
+        logger.removeHandler(handler)
+    logger.manager._clear_cache()
+    learned = 2 * _reports.BLOCK
+    note = f"kernsift: learning stopped after {learned} of {ROWS} rows; the model has learned them"
+    assert raised.value.__notes__ == [note]
+    assert model.n_samples_seen_ == before + learned
+    if source == "callback":
+        model.set_callbacks()
+    model.set_params(**({} if kind is KRLSRegressor else {"verbose": 0}))
+    if verb == "partial_fit":
+        calm.partial_fit(X[:learned], y[:learned])
+        assert state(model) == state(calm)
+        if kind is OnlineLSSVMClassifier:
+            assert model.temperature_ == calm.temperature_
+    model.partial_fit(X[learned:], y[learned:])  # it goes on
+
+
 # --- Ctrl-C
 
 

@@ -83,7 +83,7 @@ def check_path(model, X, y, sizes, v=None, bias=True):
         SparseLSSVMRegressor(),
         SparseLSSVMClassifier(),
         SparseLSSVMRegressor(method="sls"),
-        SparseLSSVMClassifier(pruning="coefficient", step=0.05, max_basis=4, robust=True),
+        SparseLSSVMClassifier(pruning="coefficient", step=0.05, max_basis=20, robust=True),
     ]
 )
 def test_scikit_learn(estimator, check):
@@ -187,10 +187,11 @@ def test_MATH_6_3_removal_raises_the_cost_by_beta_squared_over_diagonal():
         assert abs(path["cost"][k + 1].sum() - path["cost"][k].sum() - rise[gone]) < 1e-12 * path["cost"][k].sum()
 
 
-def test_ties_fall_to_the_oldest():
-    X = np.arange(8.0)[:, None] * 100  # isolated points with equal errors tie exactly
-    model = SparseLSSVMRegressor(gamma=1.0).fit(X, np.tile([1.0, -1.0], 4))
-    assert model.path_["kernels"][-1] == 0
+def test_ties_are_decided_by_the_rows_and_not_by_their_order():
+    X, y = np.arange(8.0)[:, None] * 100, np.tile([1.0, -1.0], 4)  # isolated points with equal errors tie exactly
+    order = np.array([3, 1, 0, 7, 6, 2, 5, 4])
+    model, other = SparseLSSVMRegressor(gamma=1.0).fit(X, y), SparseLSSVMRegressor(gamma=1.0).fit(X[order], y[order])
+    np.testing.assert_array_equal(model.path_["kernels"], order[other.path_["kernels"]])
 
 
 def test_a_fraction_at_a_time():
@@ -238,6 +239,7 @@ def test_leave_one_out_equals_refitting_on_the_kernels(bias):
         S = np.sort(model.path_["kernels"][:n])
         truth = sparse_loo(K, Y, v, 0.05, S, bias)
         assert off(model.at_size(n).loo_residuals_, truth) < 1e-9
+        truth = sparse_loo(K, Y, v, 0.05, S, bias, unit=True)
         assert off(model.path_["loo_error"][30 - n], (v @ truth**2).sum() / v.sum()) < 1e-9
     assert off(model.loo_residuals_, sparse_loo(K, Y, v, 0.05, model.basis_indices_, bias)) < 1e-9
 
@@ -248,7 +250,9 @@ def test_leave_one_out_along_the_path_in_every_panel(n):
     X, Y, v = cloud(n=n)
     model = SparseLSSVMRegressor(gamma=0.3, alpha=0.05, step=2).fit(X, Y, v)
     for k, size in enumerate(model.path_["n_basis"]):
-        loo = model.at_size(size).loo_residuals_
+        small = model.at_size(size)
+        part = (1.0 / np.maximum(v, 1.0))[:, None]  # 1 - the leverage of a row is its residual over that left out
+        loo = small.residuals_ / (1 - part + part * small.residuals_ / small.loo_residuals_)
         assert off(model.path_["loo_error"][k], (v @ loo**2).sum() / v.sum()) < 1e-9
 
 
@@ -258,13 +262,13 @@ def test_grid_of_the_start(bias):
     grid = [0.01, 0.1, 1.0, 10.0]
     model = SparseLSSVMRegressor(gamma=0.3, alpha="loo", alphas=grid, fit_intercept=bias).fit(X, Y, v)
     K = gram(model, X)
-    errors = np.array([(v @ dense_loo(K, Y, v, a, bias) ** 2).sum() / v.sum() for a in grid])
+    errors = np.array([(v @ dense_loo(K, Y, v, a, bias, unit=True) ** 2).sum() / v.sum() for a in grid])
     assert off(model.loo_grid_["error"][0], errors) < 1e-9
     assert model.alpha_ == grid[int(np.argmin(errors))]
     few = SparseLSSVMRegressor(gamma=0.3, alpha="loo", alphas=grid, max_start=9, random_state=3, fit_intercept=bias)
     few.fit(X, Y, v)
     S = np.sort(few.path_["kernels"])
-    errors = np.array([(v @ sparse_loo(K, Y, v, a, S, bias) ** 2).sum() / v.sum() for a in grid])
+    errors = np.array([(v @ sparse_loo(K, Y, v, a, S, bias, unit=True) ** 2).sum() / v.sum() for a in grid])
     assert off(few.loo_grid_["error"][0], errors) < 1e-9
 
 
@@ -331,7 +335,7 @@ def test_std_adds_what_the_kernels_do_not_span():
     spread = np.einsum("iq,ij,jq->q", row, np.linalg.inv(H), row)
     delta = 1.0 - np.einsum("iq,ij,jq->q", k, np.linalg.inv(K[np.ix_(S, S)]), k)
     std = model.predict(X + 0.5, return_std=True)[1]
-    truth = np.sqrt((1 + spread + delta / 0.05)[:, None] * model.cost_ / 49)
+    truth = np.sqrt((1 + spread + delta / 0.05)[:, None] * model.cost_ / (np.maximum(v, 1.0).sum() - 1))
     assert off(std, truth) < 1e-9
 
 
@@ -391,6 +395,8 @@ def test_MATH_6_2_sls_equals_training_again_at_every_size(pruning, weighted):
     model = SparseLSSVMRegressor(gamma=0.3, alpha=0.1, method="sls", pruning=pruning).fit(X, Y, v)
     K = gram(model, X)
     for k, (S, alpha, b) in enumerate(literal_sls(K, Y, v, 0.1, pruning)):
+        if len(S) == 1:  # of two rows with a constant each costs the same
+            continue
         small = model.at_size(len(S))
         np.testing.assert_array_equal(small.basis_indices_, S)
         assert np.abs(small.dual_coef_ - alpha).max() < 1e-10 * max(1.0, np.abs(alpha).max())
@@ -401,8 +407,10 @@ def test_MATH_6_2_sls_equals_training_again_at_every_size(pruning, weighted):
         loo = Y - K[:, S] @ alpha - b  # rows out of the model by their prediction
         if len(S) > 1:
             loo[S] = dense_loo(inner, Y[S], v[S], 0.1)
-        assert off(model.path_["loo_error"][k], (v @ loo**2).sum() / v.sum()) < 1e-9
         assert off(small.loo_residuals_, loo) < 1e-9
+        if len(S) > 1:
+            loo[S] = dense_loo(inner, Y[S], v[S], 0.1, unit=True)
+        assert off(model.path_["loo_error"][k], (v @ loo**2).sum() / v.sum()) < 1e-9
 
 
 def test_sls_cost_is_the_fall_of_the_optimum_with_its_row():
@@ -432,7 +440,7 @@ def test_sls_with_alpha_chosen_again_at_every_step(pruning):
     for k, n in enumerate(path["n_basis"][:-2]):
         S = np.sort(path["kernels"][:n])
         inner = K[np.ix_(S, S)]
-        errors = [(v[S] @ dense_loo(inner, Y[S], v[S], a) ** 2).sum() for a in grid]
+        errors = [(v[S] @ dense_loo(inner, Y[S], v[S], a, unit=True) ** 2).sum() for a in grid]
         assert path["alpha"][k] == grid[int(np.argmin(errors))]
         alpha, b = dense_lssvm(inner, Y[S], v[S], path["alpha"][k])
         small = model.at_size(int(n))
@@ -444,7 +452,7 @@ def test_sls_with_alpha_chosen_again_at_every_step(pruning):
         dropped = n - path["n_basis"][k + 1]
         assert set(S[np.argsort(score)[:dropped]]) == set(path["kernels"][n - dropped : n])
         loo = Y - K[:, S] @ alpha - b
-        loo[S] = dense_loo(inner, Y[S], v[S], path["alpha"][k])
+        loo[S] = dense_loo(inner, Y[S], v[S], path["alpha"][k], unit=True)
         assert off(path["loo_error"][k], (v @ loo**2).sum() / v.sum()) < 1e-9
 
 

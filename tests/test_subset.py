@@ -684,3 +684,50 @@ def test_a_fit_without_its_sums_takes_one_square():
     # the square; blocks of 128 columns and their kernels, or a tile of 256 rows; a few numbers a row; and 8 MB for the
     # blocks of the matrix products and the table of kernels
     assert kilobytes * 1024 < 8 * m * (m + 1) + 8 * 512 * m + 8 * 10 * n + 8e6
+
+
+def eliminated(A: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Solve by elimination with pivots in extended precision."""
+    A, b = A.astype(np.longdouble), b.astype(np.longdouble)
+    n = len(A)
+    for i in range(n):
+        p = i + int(np.abs(A[i:, i]).argmax())
+        A[[i, p]], b[[i, p]] = A[[p, i]], b[[p, i]]
+        rest = A[i + 1 :, i] / A[i, i]
+        A[i + 1 :] -= rest[:, None] * A[i]
+        b[i + 1 :] -= rest * b[i]
+    x = np.zeros(n, np.longdouble)
+    for i in range(n - 1, -1, -1):
+        x[i] = (b[i] - A[i, i + 1 :] @ x[i + 1 :]) / A[i, i]
+    return x
+
+
+@pytest.mark.parametrize("alpha", ["gcv", "loo", 1e-3])
+def test_the_solution_loses_no_more_digits_than_its_own_problem_has_condition(alpha):
+    """Version 0.1.0 dropped directions below the rounding of the sums whatever the ridge: 1e-7 where cond(P) is 1e4."""
+    worst, benign = 0.0, 0
+    for seed in range(120):
+        rng = np.random.default_rng(seed)
+        X = 3 * rng.standard_normal((200, 1 + seed % 3))
+        y = np.sin(X[:, 0]) + 0.1 * rng.standard_normal(200)
+        m = int(rng.choice([3, 4, 8, 20]))
+        basis = X[:m] * 10 ** rng.uniform(-3, 0) + X[100] * rng.integers(0, 2)  # close together, rows far apart
+        kernel, gamma = ["matern52", "rbf", "matern32", "laplacian"][seed % 4], float(10 ** rng.uniform(-3, 1))
+        model = SubsetLSSVMRegressor(kernel=kernel, gamma=gamma, alpha=alpha, basis=basis).fit(X, y)
+        if model.n_basis_ < m:
+            continue
+        core = model._basis.kernel
+        K, D = core.matrix(basis, basis), np.hstack([np.ones((200, 1)), core.matrix(X, basis)])
+        exact = D.astype(np.longdouble)
+        P = exact.T @ exact
+        P[1:, 1:] += np.longdouble(model.alpha_) * K
+        unit = 1 / np.sqrt(np.diagonal(P).astype(float))
+        condition = np.linalg.cond(P.astype(float) * unit * unit[:, None])
+        if condition > 1e10:
+            continue
+        benign += 1
+        truth = (exact @ eliminated(P, exact.T @ y)).astype(float)
+        error = np.abs(model.predict(X) - truth).max() / np.abs(truth).max()
+        worst = max(worst, error / (np.finfo(float).eps * condition))
+    assert benign > 40
+    assert worst < 50  # of a sum of 200 products and a factorisation; normal equations in double come to 10

@@ -6,6 +6,7 @@ prefix of at most 1024 rows more or less within a call, of a subset model whole 
 
 from __future__ import annotations
 
+import copy
 import os
 import signal
 import subprocess
@@ -14,6 +15,7 @@ import threading
 import time
 
 import joblib
+import kernsift
 import numpy as np
 import pytest
 from kernsift import (
@@ -22,7 +24,10 @@ from kernsift import (
     OnlineLSSVMRegressor,
     SubsetLSSVMClassifier,
     SubsetLSSVMRegressor,
+    _core,
 )
+from kernsift._threads import n_threads
+from threadpoolctl import threadpool_limits
 
 STEP = 1024  # rows the core learns without letting anybody else in
 
@@ -488,3 +493,58 @@ print(whole, half)
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=300)
     assert out.returncode == 0, out.stderr
     assert int(out.stdout.split()[1]) > 0
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["SubsetLSSVMRegressor", "SubsetLSSVMClassifier", "OROLSRegressor", "OROLSClassifier", "KRLSRegressor"]
+    + ["OnlineLSSVMRegressor", "OnlineLSSVMClassifier"],
+)
+def test_no_threads_at_all_are_refused_in_one_way(name):
+    X, y = drifting(60)
+    model = getattr(kernsift, name)(gamma=0.5, n_jobs=0)
+    with pytest.raises(ValueError, match=r"^n_jobs=0 has no meaning; use None for one thread or -1 for all$"):
+        model.fit(X, y > 0 if "Classifier" in name else y)
+
+
+def test_forward_selection_takes_no_more_threads_than_the_others(monkeypatch):
+    taken = []
+    selection = _core.forward_selection
+    monkeypatch.setattr(_core, "forward_selection", lambda *a, **k: (taken.append(k["threads"]), selection(*a, **k))[1])
+    X, y = drifting(60)
+    for limit, n_jobs, expected in (("1", -1, 1), ("1", 2, 1), ("3", 2, 2), ("2", 5, 2)):
+        monkeypatch.setenv("OMP_NUM_THREADS", limit)
+        with threadpool_limits(None):
+            kernsift.OROLSRegressor(gamma=0.5, n_jobs=n_jobs).fit(X, y)
+        assert taken.pop() == min(expected, n_threads(n_jobs))
+
+
+@pytest.mark.parametrize("return_std", [False, True])
+def test_subset_predictions_are_the_same_bits_on_threads_and_single_in_single(return_std, monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    X, y = drifting(5000)
+    one = SubsetLSSVMRegressor(gamma=0.5, max_basis=30, random_state=0, alpha=0.1).fit(X, y)
+    two = copy.copy(one).set_params(n_jobs=3)
+    found = [np.atleast_2d(m.predict(X, return_std=return_std)) for m in (one, two)]
+    np.testing.assert_array_equal(found[0], found[1])
+    single = np.atleast_2d(two.predict(X.astype(np.float32), return_std=return_std))
+    assert single.dtype == np.float32
+    # the rows themselves are rounded to 6e-8, times the slope of f
+    np.testing.assert_allclose(single, found[0], atol=1e-4 * np.abs(found[0]).max())
+    expanded = []
+    kernel = type(one._basis.kernel)
+    monkeypatch.setattr(_core, "Kernel", lambda *a: Watched(kernel(*a), expanded))
+    two.predict(X[:10].astype(np.float32))
+    assert expanded == ["expand_single"]  # not computed in double and rounded
+
+
+class Watched:
+    """A kernel that notes which expansion was called."""
+
+    def __init__(self, kernel, called):
+        self.kernel, self.called = kernel, called
+
+    def __getattr__(self, name):
+        if name.startswith("expand"):
+            self.called.append(name)
+        return getattr(self.kernel, name)

@@ -53,8 +53,8 @@ using Indices = py::array_t<std::int64_t, py::array::c_style>;
 py::dict forward_selection(const std::vector<Kernel>& kernels, const Array& X, const Array& Y, const Array& weights,
                            const Indices& candidates, const std::string& selection, Index n_candidates, bool reestimate,
                            double alpha, const std::string& stop, Index patience, double tol, Index max_basis,
-                           double error_tol, double max_condition, bool fit_intercept, std::uint64_t seed, int threads,
-                           double cache_bytes) {
+                           double error_tol, double max_condition, bool fit_intercept, double n_given,
+                           std::uint64_t seed, int threads, double cache_bytes) {
   if (kernels.empty()) throw std::invalid_argument("at least one kernel is needed");
   const auto x = rows(X, kernels[0].n_features(), "X");
   const auto y = rows(Y, -1, "Y");
@@ -82,6 +82,7 @@ py::dict forward_selection(const std::vector<Kernel>& kernels, const Array& X, c
   settings.error_tol = error_tol;
   settings.max_condition = max_condition;
   settings.fit_intercept = fit_intercept;
+  settings.rows = n_given;
   settings.seed = seed;
   settings.threads = threads;
 
@@ -145,7 +146,7 @@ void bind_forward(py::module_& m) {
         py::arg("sample_weight").noconvert(), py::arg("candidates").noconvert(), py::kw_only(), py::arg("selection"),
         py::arg("n_candidates"), py::arg("reestimate"), py::arg("alpha"), py::arg("stop"), py::arg("patience"),
         py::arg("tol"), py::arg("max_basis"), py::arg("error_tol"), py::arg("max_condition"), py::arg("fit_intercept"),
-        py::arg("seed"), py::arg("threads"), py::arg("cache_bytes"));
+        py::arg("rows"), py::arg("seed"), py::arg("threads"), py::arg("cache_bytes"));
 
   m.def(
       "ridge_minimum",

@@ -114,37 +114,40 @@ void bind_lssvm(py::module_& m) {
       py::arg("sample_weight").noconvert(), py::arg("fit_intercept"), py::arg("X").noconvert());
   m.def(
       "dense_loo_grid",
-      [](const Kernel& kernel, const Array& X, const Array& Y, const Array& weights, const Array& alphas, bool bias) {
+      [](const Kernel& kernel, const Array& X, const Array& Y, const Array& weights, const Array& parts, const Array& alphas,
+         bool bias) {
         const auto x = rows(X, kernel.n_features(), "X");
         const auto y = targets(Y, x.rows());
         const auto v = vector(weights, x.rows(), "sample_weight");
+        const auto part = vector(parts, x.rows(), "part");
         const auto grid = vector(alphas, -1, "alphas");
         Array out = array(grid.size());
         auto errors = vector_out(out);
         py::gil_scoped_release unlocked;
-        errors = dense_loo_grid(kernel, x, y, v, grid, bias);
+        errors = dense_loo_grid(kernel, x, y, v, part, grid, bias);
         return out;
       },
       py::arg("kernel"), py::arg("X").noconvert(), py::arg("Y").noconvert(), py::arg("sample_weight").noconvert(),
-      py::arg("alphas").noconvert(), py::arg("fit_intercept"));
+      py::arg("part").noconvert(), py::arg("alphas").noconvert(), py::arg("fit_intercept"));
   m.def(
       "sls_path",
-      [](const Kernel& kernel, const Array& X, const Array& Y, const Array& weights, double alpha, bool bias,
-         bool by_cost, double step, Index must_hit) -> py::object {
+      [](const Kernel& kernel, const Array& X, const Array& Y, const Array& weights, const Array& parts, double alpha,
+         bool bias, bool by_cost, double step, Index must_hit) -> py::object {
         const auto x = rows(X, kernel.n_features(), "X");
         const auto y = targets(Y, x.rows());
         const auto v = vector(weights, x.rows(), "sample_weight");
+        const auto part = vector(parts, x.rows(), "part");
         PruningPath path;
         bool solved;
         {
           py::gil_scoped_release unlocked;
-          solved = sls_path(kernel, x, y, v, alpha, bias, {by_cost, step, must_hit}, path);
+          solved = sls_path(kernel, x, y, v, part, alpha, bias, {by_cost, step, must_hit}, path);
         }
         if (!solved) return py::none();
         return to_dict(path);
       },
       py::arg("kernel"), py::arg("X").noconvert(), py::arg("Y").noconvert(), py::arg("sample_weight").noconvert(),
-      py::arg("alpha"), py::arg("fit_intercept"), py::arg("by_cost"), py::arg("step"), py::arg("must_hit"));
+      py::arg("part").noconvert(), py::arg("alpha"), py::arg("fit_intercept"), py::arg("by_cost"), py::arg("step"), py::arg("must_hit"));
   m.def(
       "sparse_variance",
       [](const Kernel& kernel, const Array& vectors, const Array& L, const Array& F, const Array& mean, double total,
@@ -204,37 +207,40 @@ void bind_lssvm(py::module_& m) {
           py::arg("Y").noconvert(), py::arg("sample_weight").noconvert(), py::arg("alpha"), py::arg("fit_intercept"))
       .def(
           "loo_grid",
-          [](const Start& self, const Array& Y, const Array& weights, const Array& alphas, bool bias) {
+          [](const Start& self, const Array& Y, const Array& weights, const Array& parts, const Array& alphas,
+         bool bias) {
             const auto y = targets(Y, self.rows_of_x);
             const auto v = vector(weights, self.rows_of_x, "sample_weight");
+            const auto part = vector(parts, self.rows_of_x, "part");
             const auto grid = vector(alphas, -1, "alphas");
             Array out = array(grid.size());
             auto errors = vector_out(out);
             py::gil_scoped_release unlocked;
-            errors = sparse_loo_grid(self.basis, y, v, grid, bias);
+            errors = sparse_loo_grid(self.basis, y, v, part, grid, bias);
             return out;
           },
-          py::arg("Y").noconvert(), py::arg("sample_weight").noconvert(), py::arg("alphas").noconvert(),
-          py::arg("fit_intercept"))
+          py::arg("Y").noconvert(), py::arg("sample_weight").noconvert(), py::arg("part").noconvert(),
+          py::arg("alphas").noconvert(), py::arg("fit_intercept"))
       .def(
           "path",
-          [](const Start& self, const Array& Y, const Array& weights, double alpha, bool bias, bool by_cost,
-             double step, Index must_hit) -> py::object {
+          [](const Start& self, const Array& Y, const Array& weights, const Array& parts, double alpha, bool bias,
+             bool by_cost, double step, Index must_hit) -> py::object {
             const auto y = targets(Y, self.rows_of_x);
             const auto v = vector(weights, self.rows_of_x, "sample_weight");
+            const auto part = vector(parts, self.rows_of_x, "part");
             SparseSolution solution;
             PruningPath path;
             bool solved;
             {
               py::gil_scoped_release unlocked;
               solved = solve_sparse(self.basis, y, v, alpha, bias, solution);
-              if (solved) path = isls_path(self.basis, std::move(solution), v, {by_cost, step, must_hit});
+              if (solved) path = isls_path(self.basis, std::move(solution), v, part, {by_cost, step, must_hit});
             }
             if (!solved) return py::none();
             return to_dict(path);
           },
-          py::arg("Y").noconvert(), py::arg("sample_weight").noconvert(), py::arg("alpha"), py::arg("fit_intercept"),
-          py::arg("by_cost"), py::arg("step"), py::arg("must_hit"));
+          py::arg("Y").noconvert(), py::arg("sample_weight").noconvert(), py::arg("part").noconvert(),
+          py::arg("alpha"), py::arg("fit_intercept"), py::arg("by_cost"), py::arg("step"), py::arg("must_hit"));
 }
 
 }  // namespace kernsift

@@ -168,10 +168,11 @@ void refit(Guarded<State>& self, const Array& X, const Array& Y, const Array& we
   });
 }
 
-// One row at a time: the prediction (and its parts of the variance) before the row `delay` earlier is learned.
+// One row at a time: the prediction (and its parts of the variance) before the row `delay` earlier is learned. Step i
+// predicts row i and learns row i - delay; of all steps those from `begin` to `end`, to the last if that is negative.
 template <class State>
 py::tuple prequential(Guarded<State>& self, const Array& X, const Array& Y, const Array& weights, Index delay,
-                      bool with_variance) {
+                      bool with_variance, Index begin, Index end) {
   OnlineLSSVM<State>& model = self.model;
   const Samples samples(self, X, Y, weights);
   const auto &x = samples.x, &y = samples.y;
@@ -179,9 +180,10 @@ py::tuple prequential(Guarded<State>& self, const Array& X, const Array& Y, cons
   py::array_t<std::int64_t> n_basis(x.rows());
   auto f = rows_out(apriori), s2 = rows_out(variance);
   std::int64_t* const sizes = n_basis.mutable_data();
-  for (Index first = 0; first < x.rows() + delay; first += kRowsBetweenSignals) {
+  const Index steps = end < 0 ? x.rows() + delay : std::min(end, x.rows() + delay);
+  for (Index first = std::max<Index>(begin, 0); first < steps; first += kRowsBetweenSignals) {
     self.changed([&] {
-      model.prequential(x, y, samples.v, delay, first, std::min(first + kRowsBetweenSignals, x.rows() + delay), f, s2, sizes);
+      model.prequential(x, y, samples.v, delay, first, std::min(first + kRowsBetweenSignals, steps), f, s2, sizes);
     });
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
   }
@@ -260,7 +262,8 @@ void bind_engine(py::module_& m, const char* name) {
       .def("learn", &learn<State>, py::arg("X").noconvert(), py::arg("Y").noconvert(),
            py::arg("sample_weight").noconvert(), py::arg("exact_apriori") = true, py::arg("threads") = 1)
       .def("prequential", &prequential<State>, py::arg("X").noconvert(), py::arg("Y").noconvert(),
-           py::arg("sample_weight").noconvert(), py::arg("delay"), py::arg("with_variance"))
+           py::arg("sample_weight").noconvert(), py::arg("delay"), py::arg("with_variance"), py::arg("begin") = 0,
+           py::arg("end") = -1)
       .def("update", &update<State>, py::arg("x").noconvert(), py::arg("y"), py::arg("sample_weight"))
       .def("predict_one",
            [](const Model& self, const Array& x) {

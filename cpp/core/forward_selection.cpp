@@ -4,11 +4,11 @@
 #include <cmath>
 #include <limits>
 
+#include "core/ties.hpp"
+
 namespace kernsift {
 
 namespace {
-// Scores this close are equal, and the lower number wins: block size and CPU must not choose.
-constexpr double kTie = 1e-9;
 // Rows with equal residuals compared by error reduction: the first of them, as many as 000 draws.
 constexpr std::size_t kMostTied = 59;
 // So many dependent candidates in a row, and the columns chosen span the rest: each costs a read of Q, and where the
@@ -30,7 +30,7 @@ ForwardSelection::ForwardSelection(KernelColumns& columns, const ConstMatrixRef&
       random_(settings.seed) {
   inverse_root_weights_.head(Y.rows()) = root_weights.cwiseInverse();
   // Weights that sum to more than the rows are repetitions; smaller ones say which rows are noisier.
-  n_rows_ = std::max(root_weights.squaredNorm(), static_cast<double>(Y.rows()));
+  n_rows_ = std::max({root_weights.squaredNorm(), settings.rows, static_cast<double>(Y.rows())});
   for (const Index id : pool_) {
     usable_[id] = 1;
     ++widths_left_[id % columns.rows()];

@@ -48,6 +48,7 @@ struct SelectionSettings {
   double error_tol = 0.0;
   double max_condition = 1e7;
   bool fit_intercept = true;
+  double rows = 0;  // as given, where some that repeat are one
   std::uint64_t seed = 0;
   int threads = 1;
 };

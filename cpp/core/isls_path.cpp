@@ -15,9 +15,16 @@ constexpr std::size_t kPending = 32;  // removals that reach the rows together
 // subtraction and is computed again.
 constexpr double kStale = 1e-3;
 
+// 1 - the leverage of what leaves of a row, a part of its weight [MATH LOO].
+template <class Slack, class Part>
+auto left(const Slack& slack, const Part& part) {
+  return (1.0 - part.array() + part.array() * slack.array()).eval();
+}
+
 class Reduction {
  public:
-  Reduction(const SparseBasis& basis, SparseSolution start, const ConstVectorRef& v, const PruningOptions& options)
+  Reduction(const SparseBasis& basis, SparseSolution start, const ConstVectorRef& v, const ConstVectorRef& part,
+            const PruningOptions& options)
       : options_(options),
         ages_(basis.rows()),
         s_(std::move(start)),
@@ -35,6 +42,8 @@ class Reduction {
     weights_.head(rows_) = v;
     slack_ = Vector::Ones(panels * kRowPanel);
     slack_.head(rows_) = s_.slack;
+    part_ = Vector::Ones(panels * kRowPanel);
+    part_.head(rows_) = part;
     errors_ = Matrix::Zero(panels * kRowPanel, outputs_);
     errors_.topRows(rows_) = s_.residual;
     if (options.by_cost) fresh_diagonal();
@@ -43,7 +52,7 @@ class Reduction {
   PruningPath run() {
     record();
     path_.loo[0] =
-        (weights_.array() * errors_.array().square().rowwise().sum() / slack_.array().square()).sum();
+        (weights_.array() * errors_.array().square().rowwise().sum() / left(slack_, part_).square()).sum();
     while (span_.size() > 1) {
       allow_stop();
       const Index count = pruning_step(options_, span_.size());
@@ -175,6 +184,7 @@ class Reduction {
       double* const T = s_.directions.col(p * width_).data();
       const auto v = weights_.segment<kRowPanel>(p * kRowPanel).array();
       auto slack = slack_.segment<kRowPanel>(p * kRowPanel).array();
+      const auto part = part_.segment<kRowPanel>(p * kRowPanel);
       auto e = errors_.middleRows<kRowPanel>(p * kRowPanel);
       for (const Removal& removal : pending_) {
         double* column = T + removal.rotations.first * kRowPanel;
@@ -188,7 +198,7 @@ class Reduction {
         slack += v * carry.square();
         for (Index o = 0; o < outputs_; ++o) e.col(o).array() += carry * removal.tau[o];
         if (removal.record >= 0)
-          path_.loo[removal.record] += (v * e.array().square().rowwise().sum() / slack.square()).sum();
+          path_.loo[removal.record] += (v * e.array().square().rowwise().sum() / left(slack, part).square()).sum();
       }
     }
     pending_.clear();
@@ -201,7 +211,7 @@ class Reduction {
   Index width_, rows_, outputs_;
   Span span_;  // of F
   Matrix beta_;
-  Vector diagonal_, fresh_, work_, weights_, slack_;
+  Vector diagonal_, fresh_, work_, weights_, slack_, part_;
   Matrix errors_;
   std::vector<Removal> pending_;
   PruningPath path_;
@@ -210,8 +220,8 @@ class Reduction {
 }  // namespace
 
 PruningPath isls_path(const SparseBasis& basis, SparseSolution start, const ConstVectorRef& v,
-                      const PruningOptions& options) {
-  return Reduction(basis, std::move(start), v, options).run();
+                      const ConstVectorRef& part, const PruningOptions& options) {
+  return Reduction(basis, std::move(start), v, part, options).run();
 }
 
 }  // namespace kernsift

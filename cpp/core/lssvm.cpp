@@ -107,7 +107,7 @@ void dense_variance(const Kernel& kernel, const Rows& vectors, const ConstMatrix
 }
 
 Vector dense_loo_grid(const Kernel& kernel, const Rows& X, const Rows& Y, const ConstVectorRef& v,
-                      const ConstVectorRef& mus, bool bias) {
+                      const ConstVectorRef& part, const ConstVectorRef& mus, bool bias) {
   const Index n = X.rows();
   const Vector s = v.cwiseSqrt();
   Matrix Q;
@@ -134,8 +134,9 @@ Vector dense_loo_grid(const Kernel& kernel, const Rows& X, const Rows& Y, const 
       N.array() -= u.array().square() / su;
     }
     if (!(N.minCoeff() > 0)) continue;
-    // v_i loo_i^2 with loo_i = z_i / (sqrt(v_i) N_ii)
-    errors[k] = (z.array().colwise() / N.array()).square().sum() / v.sum();
+    // v_i loo_i^2 with loo_i = e_i / (1 - part_i h_i), e_i = mu z_i / sqrt(v_i), h_i = 1 - mu N_ii [MATH LOO]
+    const Vector slack = 1.0 - part.array() + part.array() * mus[k] * N.array();
+    errors[k] = mus[k] * mus[k] * (z.array().colwise() / slack.array()).square().sum() / v.sum();
   }
   return errors;
 }

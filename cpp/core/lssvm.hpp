@@ -31,8 +31,9 @@ void dense_variance(const Kernel& kernel, const Rows& vectors, const ConstMatrix
                     bool bias, const Rows& X, VectorRef out);
 
 // Weighted mean square of the leave-one-out residuals (summed over outputs) for every mu, from one
-// eigen-decomposition of V^1/2 K V^1/2. NaN where the numbers do not allow an answer.
+// eigen-decomposition of V^1/2 K V^1/2. NaN where the numbers do not allow an answer. Of a row that `part` of its
+// weight leaves, 1 / v of a row that stands for v of them.
 Vector dense_loo_grid(const Kernel& kernel, const Rows& X, const Rows& Y, const ConstVectorRef& v,
-                      const ConstVectorRef& mus, bool bias);
+                      const ConstVectorRef& part, const ConstVectorRef& mus, bool bias);
 
 }  // namespace kernsift

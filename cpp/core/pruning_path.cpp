@@ -5,11 +5,9 @@
 #include <limits>
 #include <numeric>
 
-namespace kernsift {
+#include "core/ties.hpp"
 
-namespace {
-constexpr double kTie = 1e-9;
-}
+namespace kernsift {
 
 Index pruning_step(const PruningOptions& options, Index n) {
   Index count = static_cast<Index>(options.step < 1 ? options.step * static_cast<double>(n) : options.step);

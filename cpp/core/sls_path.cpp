@@ -9,8 +9,8 @@
 
 namespace kernsift {
 
-bool sls_path(const Kernel& kernel, const Rows& X, const Rows& Y, const ConstVectorRef& v, double mu, bool bias,
-              const PruningOptions& options, PruningPath& path) {
+bool sls_path(const Kernel& kernel, const Rows& X, const Rows& Y, const ConstVectorRef& v, const ConstVectorRef& part,
+              double mu, bool bias, const PruningOptions& options, PruningPath& path) {
   const Index rows = X.rows(), outputs = Y.cols();
   const Vector s = v.cwiseSqrt();
   Matrix K;  // V^1/2 K V^1/2
@@ -52,11 +52,14 @@ bool sls_path(const Kernel& kernel, const Rows& X, const Rows& Y, const ConstVec
   const auto record = [&] {
     const Index n = N.size();
     const auto diagonal = N.diagonal();
-    // prediction errors of all rows, in V^1/2; then the kept ones' by a_i / N_ii. The last row cannot be left out.
+    // prediction errors of all rows, in V^1/2; then the kept ones' by mu a_i / (1 - part_i (1 - mu N_ii)), which for a
+    // whole row is a_i / N_ii [MATH LOO]. The last row cannot be left out.
     Matrix errors = target - s * b.transpose();
     for (Index j = 0; j < n; ++j) errors.noalias() -= K.col(kept[j]) * a.row(j);
-    for (Index j = 0; j < n; ++j)
-      errors.row(kept[j]) = n > 1 ? (a.row(j) / diagonal[j]).eval() : Vector::Zero(outputs).transpose().eval();
+    for (Index j = 0; j < n; ++j) {
+      const double slack = 1.0 - part[kept[j]] + part[kept[j]] * mu * diagonal[j];
+      errors.row(kept[j]) = n > 1 ? (mu * a.row(j) / slack).eval() : Vector::Zero(outputs).transpose().eval();
+    }
     loo.push_back(errors.squaredNorm() / v.sum());
     path.sizes.push_back(n);
     for (Index o = 0; o < outputs; ++o) {

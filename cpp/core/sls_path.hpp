@@ -10,8 +10,8 @@
 namespace kernsift {
 
 // The leave-one-out error counts all rows: a row that was dropped is out of the model already and counts by its
-// prediction. False where mu is too small for the arithmetic.
-bool sls_path(const Kernel& kernel, const Rows& X, const Rows& Y, const ConstVectorRef& v, double mu, bool bias,
-              const PruningOptions& options, PruningPath& path);
+// prediction; `part` as in `dense_loo_grid`. False where mu is too small for the arithmetic.
+bool sls_path(const Kernel& kernel, const Rows& X, const Rows& Y, const ConstVectorRef& v, const ConstVectorRef& part,
+              double mu, bool bias, const PruningOptions& options, PruningPath& path);
 
 }  // namespace kernsift

@@ -193,8 +193,8 @@ bool solve_sparse(const SparseBasis& basis, const Rows& Y, const ConstVectorRef&
   return true;
 }
 
-Vector sparse_loo_grid(const SparseBasis& basis, const Rows& Y, const ConstVectorRef& v, const ConstVectorRef& mus,
-                       bool bias) {
+Vector sparse_loo_grid(const SparseBasis& basis, const Rows& Y, const ConstVectorRef& v, const ConstVectorRef& part,
+                       const ConstVectorRef& mus, bool bias) {
   const Matrix& Z = basis.coordinates();
   const Index n = Z.cols(), outputs = Y.cols(), grid = mus.size();
   const Centre centre(Z, Y, v, bias);
@@ -216,7 +216,7 @@ Vector sparse_loo_grid(const SparseBasis& basis, const Rows& Y, const ConstVecto
         ((tile.cwiseAbs2() * G).array() + centre.inverse_total).colwise() * weights;
     for (Index k = 0; k < grid; ++k) {
       const Matrix fitted = tile * (q_y.array().colwise() * G.col(k).array()).matrix();
-      const Vector slack = 1.0 - leverage.col(k).array();
+      const Vector slack = 1.0 - part.segment(first, count).array() * leverage.col(k).array();
       least[k] = std::min(least[k], slack.minCoeff());
       for (Index o = 0; o < outputs; ++o) {
         const auto e = Y.col(o).segment(first, count).array() - centre.y[o] - fitted.col(o).array();

@@ -58,13 +58,14 @@ constexpr Index kRowPanel = 32;
 bool solve_sparse(const SparseBasis& basis, const Rows& Y, const ConstVectorRef& v, double mu, bool bias,
                   SparseSolution& out);
 
-// Weighted mean square of the leave-one-out residuals on this basis, for every mu, from one eigen-decomposition.
-Vector sparse_loo_grid(const SparseBasis& basis, const Rows& Y, const ConstVectorRef& v, const ConstVectorRef& mus,
-                       bool bias);
+// Weighted mean square of the leave-one-out residuals on this basis, for every mu, from one eigen-decomposition;
+// `part` as in `dense_loo_grid`.
+Vector sparse_loo_grid(const SparseBasis& basis, const Rows& Y, const ConstVectorRef& v, const ConstVectorRef& part,
+                       const ConstVectorRef& mus, bool bias);
 
 // The reduction path from the solution (which is used up): every recorded size is the exact minimum on its kernels.
 PruningPath isls_path(const SparseBasis& basis, SparseSolution start, const ConstVectorRef& v,
-                      const PruningOptions& options);
+                      const ConstVectorRef& part, const PruningOptions& options);
 
 // In units of the prior at new rows: spread = the variance inside the span (the bias's share too), and the squared
 // distance delta from the span. `mean` is that of the solution and `total` the sum of the weights, 0 without a bias.

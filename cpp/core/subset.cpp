@@ -8,6 +8,7 @@
 
 #include "core/parallel.hpp"
 #include "core/stop.hpp"
+#include "core/ties.hpp"
 #include "core/triangles.hpp"
 
 namespace kernsift {
@@ -251,6 +252,11 @@ std::vector<Index> deletion_order(MatrixRef G, MatrixRef K, Matrix z, double alp
     std::vector<Index> rank(n);
     std::iota(rank.begin(), rank.end(), Index{0});
     std::stable_sort(rank.begin(), rank.end(), [&](Index a, Index b) { return scores[a] < scores[b]; });
+    for (Index first = 0, end = 0; first < n; first = end) {  // of equal scores the first element
+      const double tied = scores[rank[first]] * (1.0 + kTie);
+      for (end = first + 1; end < n && scores[rank[end]] <= tied;) ++end;
+      std::sort(rank.begin() + first, rank.begin() + end);
+    }
     std::vector<char> gone(n, 0);
     for (Index i = 0; i < go; ++i) gone[rank[i]] = 1, order.push_back(alive[rank[i]]);
 

@@ -12,11 +12,13 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from . import _core
 from ._calibration import fit_temperature, softmax
+from ._canonical import Table, canonical_rows, canonical_table, draw_seed
 from ._classes import class_targets, how_few
 from ._estimator import Estimator, in_precision_of
 from ._kernel import LEARNING_CONSTRAINTS, make_kernel, resolve_gamma
 from ._learn_gamma import learned_width, wants_learning
 from ._robust import iterate_weights
+from ._selectors import kernel_for
 from ._validation import (
     Interval,
     StrOptions,
@@ -57,22 +59,19 @@ class BatchLSSVM(Estimator):
     # --- fitting ---
 
     def _fit_rows(self, X: NDArray[np.float64], targets: NDArray[np.float64], weight: NDArray[np.float64]) -> None:
-        used = np.flatnonzero(weight > 0)
-        everything = len(used) == len(X)
-        self._check_memory(len(used), X.shape[1], targets.shape[1])
-        data = X if everything else np.ascontiguousarray(X[used])
-        y = targets if everything else np.ascontiguousarray(targets[used])
-        v = weight[used]
+        table = canonical_table(X, targets, weight)
+        self._check_memory(len(table.X), X.shape[1], targets.shape[1])
+        v = table.weight
         alphas = self._alphas()
-        widths = self._widths(X, targets, weight)
+        widths = self._widths(table)
 
-        kernel, alpha, problem = self._select(data, y, v, widths, alphas)
+        kernel, alpha, problem = self._select(table, v, widths, alphas)
         factor = np.ones(len(v))
         if self.robust:
             factor = iterate_weights(lambda w: problem.residuals(w, alpha), v)
             if len(widths) * len(alphas) > 1:  # the first choice was made with the outliers
                 problem = None
-                kernel, alpha, problem = self._select(data, y, v * factor, widths, alphas)
+                kernel, alpha, problem = self._select(table, v * factor, widths, alphas)
                 factor = iterate_weights(lambda w: problem.residuals(w, alpha), v)
 
         self._kernel_state = (kernel.name, kernel.gamma, kernel.degree, kernel.coef0, kernel.centre)
@@ -80,13 +79,25 @@ class BatchLSSVM(Estimator):
         self.alpha_ = float(alpha)
         self.gamma_ = kernel.gamma
         self.n_samples_seen_ = len(X)
-        self.weights_ = np.zeros(len(X))
-        self.weights_[used] = v * factor
-        # rows that count for the noise: the flat prior of the bias takes one of them [MATH 1.8]
-        self._effective_rows = max(float(factor.sum()) - self._has_intercept, 1.0)
+        self.weights_ = weight * np.where(weight > 0, factor[table.group], 0.0)
         self._sample_weight = weight.copy()  # the caller's may change
+        self._effective_rows = self._rows_for_noise(np.flatnonzero(weight > 0))
         self._cache: dict[str, Any] = {}  # filled when first asked for, not pickled
-        self._take(problem, X, targets, used, v * factor)
+        self._take(problem, table, targets, v * factor)
+
+    def _rows_for_noise(self, rows: NDArray[np.intp]) -> float:
+        """Rows that count for the noise, weights above one as repetitions: the flat prior of the bias takes one."""
+        v, given = self.weights_[rows], self._sample_weight[rows]  # [MATH 1.8]
+        return max(float((v / np.minimum(given, 1.0)).sum()) - self._has_intercept, 1.0)
+
+    def _slack_of_rows(
+        self, used: NDArray[np.intp], group: NDArray[np.intp], v: NDArray[np.float64], slack: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """1 - leverage of each row of the fit, from that of the rows that repeat together, whose weight is v."""
+        out = np.ones(len(self.weights_))
+        part = self.weights_[used] / v[group]
+        out[used] = (1.0 - part) + part * slack[group]
+        return out
 
     def _alphas(self) -> NDArray[np.float64]:
         if not isinstance(self.alpha, str):
@@ -95,14 +106,14 @@ class BatchLSSVM(Estimator):
             return ALPHAS
         return ridge_grid(self.alphas)
 
-    def _widths(self, X: NDArray[np.float64], targets: NDArray[np.float64], weight: NDArray[np.float64]) -> list[Any]:
+    def _widths(self, table: Table) -> list[Any]:
         self.__dict__.pop("learned_gamma_", None)
         if wants_learning(self.gamma):
-            return [learned_width(self, X, targets, weight)]
+            return [learned_width(self, table.X, table.targets, table.weight)]
         if not (isinstance(self.gamma, str) and self.gamma == "loo"):
             return [self.gamma]
         if self.gammas is None:
-            scale = float(resolve_gamma("scale", X, weight)[0])
+            scale = float(resolve_gamma("scale", table.X, table.weight)[0])
             return [scale * factor for factor in GAMMA_FACTORS]
         widths = list(np.asarray(self.gammas, dtype=np.float64))
         if not widths:
@@ -111,23 +122,26 @@ class BatchLSSVM(Estimator):
 
     def _select(
         self,
-        data: NDArray[np.float64],
-        y: NDArray[np.float64],
+        table: Table,
         v: NDArray[np.float64],
         widths: list[Any],
         alphas: NDArray[np.float64],
     ) -> tuple[_core.Kernel, float, Any]:
         """Return the kernel and alpha of the smallest leave-one-out error, and the problem they belong to."""
+        data, part = table.X, 1.0 / np.maximum(table.weight, 1.0)  # one unit of a row is left out at a time
         choose = len(widths) * len(alphas) > 1
-        if choose and len(data) < 2:
+        if choose and table.n_weighted < 2:
             raise ValueError("alpha='loo' and gamma='loo' need more than 1 sample: give them as numbers")
         best: tuple[float, Any] = (np.inf, None)
         errors = []
         for gamma in widths:
             problem = None  # there is room for the best one and a new one
-            kernel = make_kernel(self.kernel, gamma, self.degree, self.coef0, data, v, self.random_state)
+            if isinstance(gamma, str) and gamma == "median":
+                kernel = kernel_for(self, gamma, data, canonical_rows(data, v, draw_seed(self.random_state)))
+            else:
+                kernel = make_kernel(self.kernel, gamma, self.degree, self.coef0, data, v, None)
             check_rows(kernel, data)
-            problem = self._make_problem(kernel, data, y)
+            problem = self._make_problem(kernel, table, part)
             if not choose:
                 return kernel, float(alphas[0]), problem
             grid = problem.loo_grid(v, alphas)
@@ -150,15 +164,14 @@ class BatchLSSVM(Estimator):
     def _check_memory(self, n: int, d: int, outputs: int) -> None:
         raise NotImplementedError
 
-    def _make_problem(self, kernel: _core.Kernel, data: NDArray[np.float64], y: NDArray[np.float64]) -> Any:
+    def _make_problem(self, kernel: _core.Kernel, table: Table, part: NDArray[np.float64]) -> Any:
         raise NotImplementedError
 
     def _take(
         self,
         problem: Any,
-        X: NDArray[np.float64],
+        table: Table,
         targets: NDArray[np.float64],
-        used: NDArray[np.intp],
         v: NDArray[np.float64],
     ) -> None:
         raise NotImplementedError

@@ -103,6 +103,7 @@ def forward_selection(
     error_tol: float,
     max_condition: float,
     fit_intercept: bool,
+    rows: float,
     seed: int,
     threads: int,
     cache_bytes: float,
@@ -156,13 +157,14 @@ def dense_variance(
     kernel: Kernel, vectors: Array, factor: Array, sample_weight: Array, fit_intercept: bool, X: Array
 ) -> Array: ...
 def dense_loo_grid(
-    kernel: Kernel, X: Array, Y: Array, sample_weight: Array, alphas: Array, fit_intercept: bool
+    kernel: Kernel, X: Array, Y: Array, sample_weight: Array, part: Array, alphas: Array, fit_intercept: bool
 ) -> Array: ...
 def sls_path(
     kernel: Kernel,
     X: Array,
     Y: Array,
     sample_weight: Array,
+    part: Array,
     alpha: float,
     fit_intercept: bool,
     by_cost: bool,
@@ -181,11 +183,12 @@ class SparseBasis:
     @property
     def factor(self) -> Array: ...
     def solve(self, Y: Array, sample_weight: Array, alpha: float, fit_intercept: bool) -> dict[str, Array] | None: ...
-    def loo_grid(self, Y: Array, sample_weight: Array, alphas: Array, fit_intercept: bool) -> Array: ...
+    def loo_grid(self, Y: Array, sample_weight: Array, part: Array, alphas: Array, fit_intercept: bool) -> Array: ...
     def path(
         self,
         Y: Array,
         sample_weight: Array,
+        part: Array,
         alpha: float,
         fit_intercept: bool,
         by_cost: bool,
@@ -268,7 +271,14 @@ class _Online:
         self, X: Array, Y: Array, sample_weight: Array, exact_apriori: bool = True, threads: int = 1
     ) -> tuple[Array, NDArray[np.uint8], NDArray[np.int64]]: ...
     def prequential(
-        self, X: Array, Y: Array, sample_weight: Array, delay: int, with_variance: bool
+        self,
+        X: Array,
+        Y: Array,
+        sample_weight: Array,
+        delay: int,
+        with_variance: bool,
+        begin: int = 0,
+        end: int = -1,
     ) -> tuple[Array, Array, NDArray[np.int64]]: ...
     def refit(self, X: Array, Y: Array, sample_weight: Array, threads: int = 1) -> None: ...
     def change_ridge(self, alpha: float) -> bool: ...

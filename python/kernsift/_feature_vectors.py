@@ -8,13 +8,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
 
 from . import _core
+from ._canonical import Canonical, canonical_rows, draw_seed
 from ._estimator import Estimator, is_float32
 from ._kernel import KERNEL_CONSTRAINTS
 from ._memory import ROW_VECTORS, STRIPS, check_memory
-from ._selectors import canonical_rows, feature_vector_doubles, kernel_for
+from ._selectors import feature_vector_doubles, kernel_for
 from ._validation import (
     Interval,
     check_is_fitted,
@@ -146,10 +146,11 @@ class FeatureVectorSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
             weight = check_weights(sample_weight, rows)
             if not (weight > 0).any():
                 raise ValueError("sample_weight is zero for every row: give at least one row a positive weight")
-            seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-            kernel = kernel_for(self, rows, weight, seed)
+            seed = draw_seed(self.random_state)
+            distinct = canonical_rows(rows, weight, seed)
+            kernel = kernel_for(self, self.gamma, rows, distinct)
             check_rows(kernel, rows)
-            indices, path = self._select(kernel, rows, weight, seed)
+            indices, path = self._select(kernel, rows, distinct, seed)
             if not len(indices):
                 raise ValueError(f"X has no row with k(x, x) > 0 for the {self.kernel} kernel: nothing to choose")
             vectors = np.ascontiguousarray(rows[indices])
@@ -162,9 +163,8 @@ class FeatureVectorSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
             self.gamma_ = kernel.gamma
         return self
 
-    def _select(self, kernel: _core.Kernel, X: Array, weight: Array, seed: int) -> tuple[NDArray[np.int64], Array]:
+    def _select(self, kernel: _core.Kernel, X: Array, rows: Canonical, seed: int) -> tuple[NDArray[np.int64], Array]:
         """Rows chosen and the error after each."""
-        rows = canonical_rows(X, weight, seed)
         n, m = len(rows.which), min(int(self.n_components), len(rows.which))
         rho, nu = (0 if k is None or k >= n else int(k) for k in (self.n_candidates, self.n_eval))
         form, d = self._form(n, m, rho, nu), X.shape[1]

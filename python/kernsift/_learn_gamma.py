@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import Bunch, check_random_state, check_X_y
+from sklearn.utils import Bunch, check_X_y
 
+from ._canonical import Table, canonical_table, draw_seed
 from ._classes import class_targets
 from ._memory import ROW_VECTORS, check_memory
-from ._selectors import canonical_rows
 from ._validation import Interval, StrOptions, as_targets, check_weights
 from ._width_search import (
     LONGEST,
@@ -143,9 +143,7 @@ def learn_gamma(
     else:
         targets = as_targets(checked)
     return learn(
-        rows,
-        targets,
-        weight,
+        canonical_table(rows, targets, weight, draw_seed(random_state)),
         kernel=kernel,
         isotropic=isotropic,
         n_rows=n_rows,
@@ -153,7 +151,6 @@ def learn_gamma(
         max_iter=max_iter,
         criterion=criterion,
         fit_intercept=fit_intercept,
-        seed=int(check_random_state(random_state).randint(2**31 - 1)),
         callback=callback,
     )
 
@@ -179,12 +176,9 @@ def check_kernel(kernel: str) -> None:
 
 
 def learn(
-    X: Array,
-    targets: Array,
-    weight: Array,
+    table: Table,
     *,
     kernel: str,
-    seed: int,
     isotropic: bool = False,
     n_rows: int = N_ROWS,
     m: int = N_LANDMARKS,
@@ -193,9 +187,9 @@ def learn(
     fit_intercept: bool = True,
     callback: Callable[[dict[str, Any]], None] | None = None,
 ) -> Bunch:
-    """`learn_gamma` on checked rows and (n, outputs) targets."""
+    """`learn_gamma` on rows in canonical form."""
     begin = time.perf_counter()
-    n, d = X.shape
+    (n, d), total = table.X.shape, float(table.weight.sum())
     tuned = min(n_rows, n)
     landmarks = min(m, max(tuned // 2, FEW_LANDMARKS), tuned)
     # Distinct rows in units of their spread, and what that is made of; of the rows tuned on and of those of a fold, and
@@ -205,7 +199,7 @@ def learn(
         f"learning widths on {tuned} rows and {landmarks} landmarks",
         "lower n_rows or m of learn_gamma, or give gamma as a number",
     )
-    active, unit, sample = _standardised(X, targets, weight, kernel, seed)
+    active, unit, sample = _standardised(table, kernel)
     Y = sample.Y - np.average(sample.Y, axis=0, weights=sample.weight)
     spread = float(np.sqrt(sample.weight @ (Y**2).sum(axis=1) + sample.within.sum()))
     if not active.size or len(sample) < 2 or spread == 0.0:
@@ -214,7 +208,7 @@ def learn(
         gamma[active] = unit / max(active.size, 1)
         if not active.size:
             gamma[:] = 1.0 / d
-        return _report(gamma, unit, active, 1e-4 * weight.sum(), 0.0, 0.0, Run([], []), "none", {}, (0, 0, 0), begin)
+        return _report(gamma, unit, active, 1e-4 * total, 0.0, 0.0, Run([], []), "none", {}, (0, 0, 0), begin)
     scale = spread / np.sqrt(sample.weight.sum())
     sample = Sample(sample.X, Y / scale, sample.weight, sample.within / scale**2)
 
@@ -242,7 +236,7 @@ def learn(
     chosen = Run([np.exp(p[:-1]) * unit for p in chosen.points], chosen.values)
     loo = problem if first == "loo" else problem.of(rows, None, "loo")
     error, error_one = (float(np.exp(loo.value(p))) * scale**2 for p in (x, one))
-    alpha = float(np.exp(x[-1]) * weight.sum())
+    alpha = float(np.exp(x[-1]) * total)
     work = (len(rows), problem.m, problem.evaluations)
     return _report(gamma, unit, active, alpha, error, error_one, chosen, how, held_out, work, begin)
 
@@ -252,12 +246,15 @@ def wants_learning(gamma: Any) -> bool:
     return isinstance(gamma, str) and gamma == "learn"
 
 
-def learned_width(estimator: Any, X: Array, targets: Array, weight: Array, seed: int | None = None) -> Array:
+def learned_width(estimator: Any, X: Array, targets: Array, weight: Array) -> Array:
+    """Learn the widths of an estimator from rows in any order."""
+    return width_of(estimator, canonical_table(X, targets, weight, draw_seed(estimator.random_state)))
+
+
+def width_of(estimator: Any, table: Table) -> Array:
     """gamma="learn" of an estimator: the widths; the rest of what was found is kept in its ``learned_gamma_``."""
     check_kernel(estimator.kernel)
-    if seed is None:
-        seed = int(check_random_state(estimator.random_state).randint(2**31 - 1))
-    found = learn(X, targets, weight, kernel=estimator.kernel, seed=seed, fit_intercept=bool(estimator.fit_intercept))
+    found = learn(table, kernel=estimator.kernel, fit_intercept=bool(estimator.fit_intercept))
     estimator.learned_gamma_ = dict(found)
     return found["gamma"]
 
@@ -307,11 +304,9 @@ def _several_widths(
     return Run(runs[best].points[: stop + 1], runs[best].values[: stop + 1]), held, routes[best].criterion
 
 
-def _standardised(
-    X: Array, targets: Array, weight: Array, kernel: str, seed: int
-) -> tuple[NDArray[np.intp], Array, Sample]:
+def _standardised(table: Table, kernel: str) -> tuple[NDArray[np.intp], Array, Sample]:
     """Columns with a spread, their unit of gamma, and the distinct rows in those units, about their mean."""
-    rows = canonical_rows(X, weight, seed)
+    X, rows = table.X, table.distinct
     Z = X[rows.which] - X[rows.which[0]]  # about a row, so that a large common offset loses nothing
     largest = np.abs(Z).max(axis=0)
     if not np.isfinite(largest).all():
@@ -326,11 +321,10 @@ def _standardised(
         unit = unit if kernel == "laplacian" else unit**2
     if not np.isfinite(unit).all() or (unit == 0).any():
         raise ValueError("the spread of a column of X is beyond the range of a double: rescale it")
-    used, n = targets[rows.used], len(rows.which)
-    v = weight[rows.used]
-    mean = np.stack([np.bincount(rows.group, v * t, n) for t in used.T], axis=1) / rows.weight[:, None]
-    within: Array = np.bincount(rows.group, v * ((used - mean[rows.group]) ** 2).sum(axis=1), n).astype(np.float64)
-    return active, unit, Sample(np.ascontiguousarray(Z), np.ascontiguousarray(mean), rows.weight, within)
+    mean = rows.mean(table.weight, table.targets)
+    off = ((table.targets - mean[rows.group]) ** 2).sum(axis=1)
+    within: Array = np.bincount(rows.group, table.weight * off).astype(np.float64)
+    return active, unit, Sample(np.ascontiguousarray(Z), mean, rows.weight, within)
 
 
 def _report(

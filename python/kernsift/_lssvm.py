@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _core
 from ._batch import BatchClassifier, BatchLSSVM, BatchRegressor
+from ._canonical import Table
 from ._memory import ROW_VECTORS, check_memory
 
 
@@ -16,9 +17,15 @@ class DenseProblem:
     """A kernel on every row."""
 
     def __init__(
-        self, kernel: _core.Kernel, X: NDArray[np.float64], y: NDArray[np.float64], fit_intercept: bool
+        self,
+        kernel: _core.Kernel,
+        X: NDArray[np.float64],
+        y: NDArray[np.float64],
+        fit_intercept: bool,
+        part: NDArray[np.float64] | None = None,
     ) -> None:
         self.kernel, self.X, self.y, self.fit_intercept = kernel, X, y, fit_intercept
+        self.part = np.ones(len(X)) if part is None else part  # of a row, left out at a time
 
     def solve(self, v: NDArray[np.float64], alpha: float, keep_factor: bool = False) -> dict[str, Any]:
         found = _core.dense_solve(self.kernel, self.X, self.y, v, alpha, self.fit_intercept, keep_factor)
@@ -33,7 +40,7 @@ class DenseProblem:
         return alpha * self.solve(v, alpha)["coef"] / v[:, None]  # [MATH 6.1] e = mu V^-1 alpha
 
     def loo_grid(self, v: NDArray[np.float64], alphas: NDArray[np.float64]) -> NDArray[np.float64]:
-        return _core.dense_loo_grid(self.kernel, self.X, self.y, v, alphas, self.fit_intercept)
+        return _core.dense_loo_grid(self.kernel, self.X, self.y, v, self.part, alphas, self.fit_intercept)
 
 
 class _DenseLSSVM(BatchLSSVM):
@@ -74,46 +81,50 @@ class _DenseLSSVM(BatchLSSVM):
             "online estimator, or fit on a subset of the rows",
         )
 
-    def _make_problem(self, kernel: _core.Kernel, data: NDArray[np.float64], y: NDArray[np.float64]) -> DenseProblem:
-        return DenseProblem(kernel, data, y, bool(self.fit_intercept))
+    def _make_problem(self, kernel: _core.Kernel, table: Table, part: NDArray[np.float64]) -> DenseProblem:
+        return DenseProblem(kernel, table.X, table.targets, bool(self.fit_intercept), part)
 
     def _take(
         self,
         problem: DenseProblem,
-        X: NDArray[np.float64],
+        table: Table,
         targets: NDArray[np.float64],
-        used: NDArray[np.intp],
         v: NDArray[np.float64],
     ) -> None:
         found = problem.solve(v, self.alpha_)
-        self._keep_model(X, used, found["coef"], found["intercept"], found["cost"])
-        self._residual = np.empty_like(targets)
-        self._residual[used] = self.alpha_ * found["coef"] / v[:, None]
-        if len(used) < len(X):
-            rest = np.setdiff1d(np.arange(len(X)), used)
-            fitted = problem.kernel.expand(
-                self.basis_vectors_, self._coef, self._intercept, np.ascontiguousarray(X[rest])
-            )
+        order = np.argsort(table.rows)
+        self._keep_model(table.given, table.rows[order], found["coef"][order], found["intercept"], found["cost"])
+        place = np.argsort(order)
+        self._group = np.where(table.group < 0, -1, place[table.group])
+        self._residual = np.ascontiguousarray((self.alpha_ * found["coef"] / v[:, None])[table.group])
+        rest = np.flatnonzero(table.group < 0)
+        if len(rest):
+            fitted = problem.kernel.expand(self.basis_vectors_, self._coef, self._intercept, table.given[rest])
             self._residual[rest] = targets[rest] - fitted
+
+    def _merged(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
+        """Rows of positive weight, the kernel of each, and the weight of each kernel's rows together."""
+        used = np.flatnonzero(self._sample_weight > 0)
+        # files of version 0.1.0 have a kernel for every row
+        group = self._group[used] if "_group" in self.__dict__ else np.arange(len(used))
+        return used, group, np.bincount(group, self.weights_[used]).astype(np.float64)
 
     def _factor(self) -> NDArray[np.float64]:
         """Cholesky factor, made again when first asked for: a model does not carry an n x n matrix in its file."""
         if "factor" not in self._cache:
-            used = self.basis_indices_
-            n = len(used)
+            n = len(self.basis_indices_)
             # A as LLT leaves it, and the copy that is kept
             check_memory(2 * n * n, f"the factor of {n} rows", "fit on a subset of the rows")
             y = np.zeros((n, 1))
             problem = DenseProblem(self._kernel(), self.basis_vectors_, y, self._has_intercept)
-            self._cache["factor"] = problem.solve(self.weights_[used], self.alpha_, keep_factor=True)["factor"]
+            self._cache["factor"] = problem.solve(self._merged()[2], self.alpha_, keep_factor=True)["factor"]
         return self._cache["factor"]
 
     def _rows_of_fit(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         if "slack" not in self._cache:
-            used = self.basis_indices_
-            slack = np.ones(len(self._residual))
-            slack[used] = _core.dense_slack(self._factor(), self.weights_[used], self.alpha_, self._has_intercept)
-            self._cache["slack"] = slack
+            used, group, v = self._merged()
+            slack = _core.dense_slack(self._factor(), v, self.alpha_, self._has_intercept)
+            self._cache["slack"] = self._slack_of_rows(used, group, v, slack)
         return self._residual, self._cache["slack"]
 
     def _relative_variance(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -122,7 +133,7 @@ class _DenseLSSVM(BatchLSSVM):
             self._kernel(),
             self.basis_vectors_,
             self._factor(),
-            self.weights_[self.basis_indices_],
+            self._merged()[2],
             self._has_intercept,
             X,
         )
@@ -164,7 +175,8 @@ class LSSVMRegressor(BatchRegressor, _DenseLSSVM):
     Attributes
     ----------
     basis_vectors_, basis_indices_, dual_coef_, intercept_ : ndarray
-        The model: f(x) = intercept_ + Σᵢ dual_coef_[i] k(basis_vectors_[i], x), over the rows of positive weight.
+        The model: f(x) = intercept_ + Σᵢ dual_coef_[i] k(basis_vectors_[i], x), over the rows of positive weight; rows
+        that repeat, targets included, have one kernel.
     alpha_, gamma_ : float, ndarray
         In use.
     loo_residuals_, residuals_ : ndarray of the shape of y
@@ -185,8 +197,8 @@ class LSSVMRegressor(BatchRegressor, _DenseLSSVM):
 
     A fit takes 8 n² bytes and n³/3 multiplications.  A choice by leave-one-out error costs an eigen-decomposition for
     each width, and the criterion itself can be over-fitted when many widths compete for few rows [3]_: keep the grids
-    short, and judge the model on rows that took no part.  A whole row is left out whatever its weight: in this choice
-    a row of weight two is not the row twice.
+    short, and judge the model on rows that took no part.  Of a row of weight two one unit is
+    left out at a time, as of the row twice.
 
     References
     ----------

@@ -9,14 +9,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 
-from . import _core
+from ._calibration import softmax
 from ._classes import class_targets, how_few
 from ._estimator import in_precision_of
-from ._online_base import OnlineBase
 from ._online_stream import StreamRegression
+from ._stream_classes import StreamClassification
 from ._threads import n_threads
 from ._validation import (
-    as_targets,
     check_weights,
     checked_block,
     fit_context,
@@ -158,17 +157,15 @@ class OnlineLSSVMRegressor(RegressorMixin, StreamRegression):
     def _fit_block(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, restart: bool, whole: bool = False
     ) -> Self:
-        rows, values = checked_block(self, X, y, reset=restart, multi_output=True, y_numeric=True)
-        weight = check_weights(sample_weight, rows)
-        targets = as_targets(values)
         if restart:
+            if whole:
+                self.__dict__.pop("_waiting", None)
+            rows, targets, weight = self._with_waiting(*self._first_look(X, y, sample_weight))
             if not (weight > 0).any():
                 raise ValueError("sample_weight is zero for every row: give at least one row a positive weight")
-            self._flat = values.ndim == 1
         else:
-            self._check_unchanged_params()
-            self._check_outputs(targets)
-        self._learn(rows, targets, weight, restart=restart, whole=whole, exact_apriori=False)
+            rows, targets, weight = self._second_look(X, y, sample_weight)
+        self._learn(rows, targets, weight, restart=restart, whole=whole)
         return self
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
@@ -214,7 +211,7 @@ class OnlineLSSVMRegressor(RegressorMixin, StreamRegression):
         return tags
 
 
-class OnlineLSSVMClassifier(ClassifierMixin, OnlineBase):
+class OnlineLSSVMClassifier(ClassifierMixin, StreamClassification):
     """Online least-squares support vector classification, all classes on one basis.
 
     Regresses on ±1 targets, one column a class (one column in all for two classes), so that k classes share the
@@ -322,10 +319,20 @@ class OnlineLSSVMClassifier(ClassifierMixin, OnlineBase):
         restart: bool,
         whole: bool = False,
     ) -> Self:
-        rows, labels = checked_block(self, X, y, reset=restart)
+        if restart and whole:
+            self.__dict__.pop("_waiting", None)
+        rows, targets, weight = self._look(X, y, classes, sample_weight, restart)
+        if restart:
+            rows, targets, weight = self._with_waiting(rows, targets, weight)
+        self._learn(rows, targets, weight, restart=restart, whole=whole)
+        return self
+
+    def _look(self, X: ArrayLike, y: ArrayLike, classes: Any, sample_weight: Any, restart: bool) -> Any:
+        begins = restart and "_waiting" not in self.__dict__
+        rows, labels = checked_block(self, X, y, reset=begins)
         check_classification_targets(labels)
         weight = check_weights(sample_weight, rows)
-        if restart:
+        if begins:
             if not (weight > 0).any():
                 raise ValueError("sample_weight is zero for every row: give at least one row a positive weight")
             self.classes_ = np.unique(labels[weight > 0] if classes is None else np.asarray(classes))
@@ -335,16 +342,12 @@ class OnlineLSSVMClassifier(ClassifierMixin, OnlineBase):
                     "name all labels with classes="
                 )
             self._flat = len(self.classes_) == 2
-            self._calibration = (0.0, 1.0)  # log temperature and its Fisher information
         else:
-            self._check_unchanged_params()
+            if not restart:
+                self._check_unchanged_params()
             if classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
                 raise ValueError(f"classes={classes!r} differs from the {self.classes_!r} this stream began with")
-        targets = self._encode(labels, weight)
-        apriori = self._learn(rows, targets, weight, restart=restart, whole=whole, exact_apriori=True)
-        learned = slice(len(apriori))  # a callback may end the fit before the last row
-        self._calibration = _core.calibrate(apriori, targets[learned], weight[learned], *self._calibration)
-        return self
+        return rows, self._encode(labels, weight), weight
 
     @fit_context(prefer_skip_nested_validation=True)
     def refit(
@@ -384,15 +387,4 @@ class OnlineLSSVMClassifier(ClassifierMixin, OnlineBase):
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the probability of each class, (n_samples, n_classes)."""
-        scores = self._scores(X)
-        if self._flat:
-            scores = np.hstack([-scores, scores])
-        scores = self.temperature_ * (scores - scores.max(axis=1, keepdims=True))
-        odds = np.exp(scores)
-        return in_precision_of(X, odds / odds.sum(axis=1, keepdims=True))
-
-    @property
-    def temperature_(self) -> float:
-        """Factor on the scores inside the softmax of ``predict_proba``."""
-        self._fitted()
-        return float(np.exp(self._calibration[0]))
+        return in_precision_of(X, softmax(self._scores(X), self.temperature_))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -10,15 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
-from ._fitted_core import FittedCore
 from ._kernel import LEARNING_CONSTRAINTS, make_kernel
 from ._learn_gamma import wants_learning
 from ._memory import check_memory
-from ._online_ridge import FIRST_RIDGE, choose_ridge, until_choices
-from ._reports import CallbackSupport, InterruptedLearning, in_blocks
+from ._online_learning import OnlineLearning
+from ._online_ridge import FIRST_RIDGE, choose_ridge
 from ._threads import n_threads
 from ._validation import Interval, StrOptions, check_is_fitted, check_rows, unchanged_on_error, validate_data
-from ._warm_up import warm_up
 
 ADMISSIONS = ("product", "two-part", "per-sample", "novelty")
 OUTCOMES = (
@@ -34,7 +31,7 @@ OUTCOMES = (
 _ENGINES = {"orthonormal": _core.OnlineLSSVM, "inverse": _core.OnlineInverse}
 
 
-class OnlineBase(CallbackSupport, FittedCore):
+class OnlineBase(OnlineLearning):
     """Parameters, state and fitted attributes; the subclasses say what a target is."""
 
     _parameter_constraints: dict[str, list[Any]] = {
@@ -214,7 +211,7 @@ class OnlineBase(CallbackSupport, FittedCore):
             if not wants_learning(self.gamma):
                 raise ValueError(f"new_widths=True learns the widths again, and gamma={self.gamma!r} gives them")
             with unchanged_on_error(self):
-                self._learn(X, targets, weight, restart=True, whole=True, exact_apriori=False)
+                self._learn(X, targets, weight, restart=True, whole=True)
         check_rows(self._fitted().kernel, X)
         self._fitted().refit(X, targets, weight, n_threads(self.n_jobs))
         if self.alpha == "gcv":
@@ -294,55 +291,6 @@ class OnlineBase(CallbackSupport, FittedCore):
             raise ValueError("swap_until freezes the dictionary and window is for streams that drift: use one of them")
         if not self._ridge() > 0:
             raise ValueError("window needs alpha > 0: what is forgotten returns to the prior, and there is none")
-
-    def _learn(
-        self,
-        X: NDArray[np.float64],
-        targets: NDArray[np.float64],
-        weight: NDArray[np.float64],
-        *,
-        restart: bool,
-        whole: bool,
-        exact_apriori: bool,
-    ) -> NDArray[np.float64]:
-        """Send checked rows to the core; answers the predictions made before each row was learned."""
-        gamma, buffered = None, 0
-        if restart:
-            for name in ("learned_gamma_", "_warm_up"):
-                self.__dict__.pop(name, None)
-        if wants_learning(self.gamma) and (restart or "_warm_up" in self.__dict__):
-            X, targets, weight, restart, gamma, buffered = warm_up(self, X, targets, weight, restart, whole)
-        core = self._begin(X, weight, targets.shape[1], whole, gamma) if restart else self._fitted()
-        check_rows(core.kernel, X)
-        self._core = core
-        before = core.rows_seen
-        try:
-            blocks = in_blocks(self, X, targets, core)
-            threads = n_threads(self.n_jobs)
-            parts = []
-            for rows, due in self._between_choices(blocks, core):
-                parts.append(core.learn(X[rows], targets[rows], weight[rows], exact_apriori, threads)[0])
-                if due:
-                    choose_ridge(core)
-        except KeyboardInterrupt as stopped:
-            done = core.rows_seen - before
-            if done == 0:
-                raise
-            raise InterruptedLearning(f"stopped after {done} of {len(X)} rows: the model has learned them") from stopped
-        if whole and self.max_basis is not None and self.oversample > 1:
-            core.prune(int(self.max_basis))
-        if whole and self.alpha == "gcv":
-            choose_ridge(core)
-        apriori = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        return apriori[buffered:]
-
-    def _between_choices(self, blocks: Iterable[slice], core: Any) -> Iterator[tuple[slice, bool]]:
-        """Rows to learn in one go, and whether the ridge is due after them."""
-        for rows in blocks:
-            if self.alpha == "gcv":
-                yield from until_choices(rows, core.rows_seen)
-            else:
-                yield rows, False
 
     _flat: bool  # one output given as a vector: answers are vectors too
 

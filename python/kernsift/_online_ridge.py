@@ -15,6 +15,11 @@ FIRST_RIDGE = 0.1
 FIRST_CHOICE = 256
 
 
+def next_choice(seen: int) -> int:
+    """Rows after which the ridge is chosen next."""
+    return max(FIRST_CHOICE, 1 << seen.bit_length())  # 256, 512, ...: the power of two above what is seen
+
+
 def until_choices(rows: slice, seen: int) -> Iterator[tuple[slice, bool]]:
     """`rows`, of a stream that had seen `seen` before their first, cut where a ridge is due; and whether it is there.
 
@@ -22,13 +27,18 @@ def until_choices(rows: slice, seen: int) -> Iterator[tuple[slice, bool]]:
     """
     first = rows.start
     while first < rows.stop:
-        due = FIRST_CHOICE
-        while due <= seen:
-            due *= 2
+        due = next_choice(seen)
         last = min(rows.stop, first + due - seen)
         seen += last - first
         yield slice(first, last), seen == due
         first = last
+
+
+def choose_if_due(core: Any) -> None:
+    """Choose the ridge again if the row just learned is one after which it is due."""
+    seen = core.rows_seen
+    if seen >= FIRST_CHOICE and seen & (seen - 1) == 0:
+        choose_ridge(core)
 
 
 def choose_ridge(core: Any) -> None:

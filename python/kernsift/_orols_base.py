@@ -6,15 +6,17 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from . import _core
+from ._canonical import Table, canonical_table, draw_seed
 from ._estimator import Estimator
-from ._kernel import LEARNING_CONSTRAINTS, make_kernel
-from ._learn_gamma import learned_width, wants_learning
+from ._kernel import LEARNING_CONSTRAINTS
+from ._learn_gamma import wants_learning, width_of
 from ._memory import ROW_VECTORS, check_memory
+from ._selectors import kernel_for
+from ._threads import n_threads
 from ._validation import (
     Interval,
     RealNotInt,
@@ -128,11 +130,11 @@ class OROLSBase(Estimator):
             raise ValueError("sample_weight is zero for every row: give at least one row a positive weight")
         return weight
 
-    def _allowed(self, n: int, used: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Row numbers that may become kernels, counted among the rows in use."""
-        place = np.cumsum(used) - 1
+    def _allowed(self, table: Table) -> NDArray[np.int64]:
+        """Places in the table of the rows that may become kernels."""
         if self.candidates is None:
-            return np.arange(int(used.sum()), dtype=np.int64)
+            return np.arange(len(table.X), dtype=np.int64)
+        n = len(table.given)
         rows = np.asarray(self.candidates)
         if rows.ndim != 1 or rows.dtype.kind not in "iu":
             raise ValueError(
@@ -142,11 +144,11 @@ class OROLSBase(Estimator):
         if rows.size and (rows.min() < 0 or rows.max() >= n):
             bad = rows[(rows < 0) | (rows >= n)][0]
             raise ValueError(f"candidates holds row number {bad} but X has rows 0 to {n - 1}")
-        rows = np.unique(rows)
-        rows = rows[used[rows]]
-        if not rows.size:
+        places = np.unique(table.group[rows])
+        places = places[places >= 0]
+        if not places.size:
             raise ValueError("candidates names no row of positive weight; give at least one, or None for all")
-        return np.ascontiguousarray(place[rows], dtype=np.int64)
+        return np.ascontiguousarray(places, dtype=np.int64)
 
     def _most(self, n: int) -> int:
         """Most kernels for n rows."""
@@ -190,31 +192,32 @@ class OROLSBase(Estimator):
         if not widths:
             raise ValueError("gammas is empty: give at least one width, or None to use gamma")
         self.__dict__.pop("learned_gamma_", None)
+        table = canonical_table(X, np.hstack(targets), weight, draw_seed(self.random_state))
         if any(map(wants_learning, widths)):
-            learned = learned_width(self, X, np.ascontiguousarray(np.hstack(targets)), weight)
+            learned = width_of(self, table)
             widths = [learned if wants_learning(g) else g for g in widths]
-        kernels = [make_kernel(self.kernel, g, self.degree, self.coef0, X, weight, self.random_state) for g in widths]
+        kernels = [kernel_for(self, g, table.X, table.distinct) for g in widths]
         for kernel in kernels:
             check_rows(kernel, X)
             _check_columns(kernel, X)
-        used = weight > 0
-        allowed = self._allowed(len(X), used)
-        rows = np.flatnonzero(used)
-        data, v = (X, weight) if used.all() else (np.ascontiguousarray(X[used]), weight[used])
+        allowed = self._allowed(table)
+        data = table.X
         most = self._most(len(data))
         self._check_memory(len(data), X.shape[1], max(b.shape[1] for b in targets), len(allowed), len(kernels))
         random = check_random_state(self.random_state)
         found = []
-        for block in targets:
+        ends = np.cumsum([block.shape[1] for block in targets])
+        for block in np.split(table.targets, ends[:-1], axis=1):
             # Squares of large targets times squares of large columns overflow; a power of two changes no digit.
             unit = 2.0 ** np.floor(np.log2(np.abs(block).max(initial=0.0) or 1.0))
             block = block / unit
             result = _core.forward_selection(
                 kernels,
                 data,
-                block if used.all() else np.ascontiguousarray(block[used]),
-                v,
+                np.ascontiguousarray(block),
+                table.weight,
                 allowed,
+                rows=table.n_weighted,
                 selection=self.selection,
                 n_candidates=0 if self.n_candidates is None else int(self.n_candidates),
                 reestimate=self.alpha == "gcv",
@@ -227,10 +230,10 @@ class OROLSBase(Estimator):
                 max_condition=float(self.max_condition),
                 fit_intercept=bool(self.fit_intercept),
                 seed=int(random.randint(np.iinfo(np.int32).max)),
-                threads=effective_n_jobs(self.n_jobs),
+                threads=n_threads(self.n_jobs),
                 cache_bytes=float(self.cache_size) * 1e6,
             )
-            result["chosen"] = rows[result["chosen"]]
+            result["chosen"] = table.rows[result["chosen"]]
             for name in ("coef", "intercept"):
                 result[name] *= unit
             for name in ("gcv_path", "rss_path", "rss", "cost"):

@@ -120,7 +120,7 @@ def _one_pass(task: Task, basis: Basis, m: int) -> Path:
         digest=basis.digest(),
         offset=offset,
         precision=0.0,
-        n_weighted=int(np.count_nonzero(task.weight > 0)),
+        n_weighted=len(task.X) if task.n_weighted is None else task.n_weighted,
         n_rows=len(task.X),
         **sums,
     )
@@ -167,14 +167,14 @@ def errors_held_out(task: Task, unless_plenty: bool, *, oversample: float, cycle
     errors, total = np.zeros(len(sizes)), 0.0
     for held in range(_PARTS if n <= _FEW_ROWS else 1):
         learned, out = (np.flatnonzero((task.weight > 0) & chosen) for chosen in (part != held, part == held))
-        X, Y, v = (np.ascontiguousarray(a[out]) for a in (task.X, task.targets, task.weight))
+        X, Y, v = (a[out] for a in (task.X, task.targets, task.weight))
         smaller = Task(
             task.kernel,
-            np.ascontiguousarray(task.X[learned]),
-            np.ascontiguousarray(task.weight[learned]),
+            task.X[learned],
+            task.weight[learned],
             task.max_basis,
             task.seed,
-            np.ascontiguousarray(task.targets[learned]),
+            task.targets[learned],
             task.fit_intercept,
             task.alpha,
         )

@@ -44,19 +44,20 @@ class IslsProblem:
         X: NDArray[np.float64],
         y: NDArray[np.float64],
         fit_intercept: bool,
+        part: NDArray[np.float64],
         start: NDArray[np.int64],
     ) -> None:
-        self.kernel, self.X, self.y, self.fit_intercept = kernel, X, y, fit_intercept
+        self.kernel, self.X, self.y, self.fit_intercept, self.part = kernel, X, y, fit_intercept, part
         self.basis = _core.SparseBasis(kernel, X, start, pivot=True)
 
     def residuals(self, v: NDArray[np.float64], alpha: float) -> NDArray[np.float64]:
         return solve_on(self.basis, self.y, v, alpha, self.fit_intercept)["residual"]
 
     def loo_grid(self, v: NDArray[np.float64], alphas: NDArray[np.float64]) -> NDArray[np.float64]:
-        return self.basis.loo_grid(self.y, v, alphas, self.fit_intercept)
+        return self.basis.loo_grid(self.y, v, self.part, alphas, self.fit_intercept)
 
     def path(self, v: NDArray[np.float64], alpha: float, options: tuple[bool, float, int]) -> dict[str, Any]:
-        found = self.basis.path(self.y, v, alpha, self.fit_intercept, *options)
+        found = self.basis.path(self.y, v, self.part, alpha, self.fit_intercept, *options)
         if found is None:
             raise _too_small(alpha, len(self.X))
         found["rows"] = self.basis.rows
@@ -72,12 +73,13 @@ class SlsProblem(DenseProblem):
         X: NDArray[np.float64],
         y: NDArray[np.float64],
         fit_intercept: bool,
+        part: NDArray[np.float64],
         start: NDArray[np.int64],
     ) -> None:
-        super().__init__(kernel, X, y, fit_intercept)
+        super().__init__(kernel, X, y, fit_intercept, part)
         self.start = start
         self.whole = len(start) == len(X)
-        self.started = self if self.whole else DenseProblem(kernel, X[start], y[start], fit_intercept)
+        self.started = self if self.whole else DenseProblem(kernel, X[start], y[start], fit_intercept, part[start])
 
     def residuals(self, v: NDArray[np.float64], alpha: float) -> NDArray[np.float64]:
         if self.whole:
@@ -92,7 +94,9 @@ class SlsProblem(DenseProblem):
 
     def path(self, v: NDArray[np.float64], alpha: float, options: tuple[bool, float, int]) -> dict[str, Any]:
         started = self.started
-        found = _core.sls_path(self.kernel, started.X, started.y, v[self.start], alpha, self.fit_intercept, *options)
+        found = _core.sls_path(
+            self.kernel, started.X, started.y, v[self.start], started.part, alpha, self.fit_intercept, *options
+        )
         if found is None:
             raise _too_small(alpha, len(started.X))
         found["rows"] = self.start

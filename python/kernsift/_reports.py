@@ -41,10 +41,31 @@ class InterruptedLearning(KeyboardInterrupt):
     """Ctrl-C came between two blocks; the model has learned the rows before it."""
 
 
+def stopped(error: BaseException, done: int, n: int) -> BaseException:
+    """What to raise where learning ended after `done` of n rows, which stay learned: Ctrl-C, a callback, a closed pipe.
+
+    The error itself, with a note of the rows; of Ctrl-C an `InterruptedLearning`.  Nothing is noted where no row was
+    learned: the estimator is as it was.
+    """
+    if done == 0:
+        return error
+    if isinstance(error, KeyboardInterrupt):
+        return InterruptedLearning(f"stopped after {done} of {n} rows: the model has learned them")
+    error.add_note(f"kernsift: learning stopped after {done} of {n} rows; the model has learned them")
+    error._kernsift_learned = done  # type: ignore[attr-defined]
+    return error
+
+
+def has_learned(error: BaseException) -> bool:
+    """Whether the model keeps rows learned before this error."""
+    return isinstance(error, InterruptedLearning) or hasattr(error, "_kernsift_learned")
+
+
 def in_blocks(estimator: Any, X: NDArray[Any], y: NDArray[Any], core: Any) -> Iterator[slice]:
     """Yield the rows block by block; tell callbacks, the logger and, if ``verbose``, the terminal after each.
 
-    With nobody to tell there is one block.  A callback that answers True ends the fit.
+    With nobody to tell there is one block.  A callback that returns True ends the fit.  Where one of them raises, the
+    rows before it stay learned (`stopped`).
     """
     n = len(X)
     called = bool(getattr(estimator, "_skl_callbacks", None)) or hasattr(estimator, "_parent_callback_ctx")

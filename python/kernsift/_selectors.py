@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._kernel import _MEDIAN_ROWS, make_kernel
+from ._canonical import Canonical, canonical_rows
+from ._kernel import _MEDIAN_ROWS, resolve_gamma
 from ._memory import ROW_VECTORS, STRIPS, check_memory
 
 Array = NDArray[np.float64]
@@ -31,33 +32,18 @@ CACHE_SIZE = 200.0
 _BLOCK = 64
 
 
-@dataclass(frozen=True)
-class Canonical:
-    """Distinct rows of positive weight, in the order of their keys."""
-
-    which: NDArray[np.int64]  # a row of X for each
-    weight: Array  # weights of the equal rows, added
-    group: NDArray[np.int64]  # for each used row of X its place here
-    used: NDArray[np.int64]  # rows of X of positive weight
-
-
-def canonical_rows(X: Array, weight: Array, seed: int) -> Canonical:
-    """Return the canonical form of weighted rows."""
-    used = np.flatnonzero(weight > 0)
-    keys = _core.row_keys(X, seed)
-    if len(used) < len(X):
-        keys = keys[used]
-    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
-    total: Array = np.bincount(group, weight[used], len(first)).astype(np.float64)
-    return Canonical(used[first], total, group, used)
-
-
-def kernel_for(estimator: Any, X: Array, weight: Array, seed: int) -> _core.Kernel:
-    """Make the kernel of an estimator's parameters, from the rows whatever their order."""
-    if isinstance(estimator.gamma, str) and estimator.gamma == "median":  # of some rows: the same ones always
-        X = X[canonical_rows(X, weight, seed).which[:_MEDIAN_ROWS]]
-        weight = np.ones(len(X))
-    return make_kernel(estimator.kernel, estimator.gamma, estimator.degree, estimator.coef0, X, weight, seed)
+def kernel_for(estimator: Any, gamma: Any, X: Array, rows: Canonical) -> _core.Kernel:
+    """Make the kernel of an estimator's parameters and of a gamma, from the rows whatever their order."""
+    keys = _core.row_keys(X, 0)[rows.which]
+    if not isinstance(gamma, str):
+        widths = resolve_gamma(gamma, X[:1], rows.weight[:1])
+    elif gamma == "median":
+        widths = resolve_gamma(gamma, X[rows.which[:_MEDIAN_ROWS]], rows.weight[:_MEDIAN_ROWS])
+    else:  # summed in an order that the seed does not change
+        order = np.argsort(keys, kind="stable")
+        widths = resolve_gamma(gamma, X[rows.which[order]], rows.weight[order])
+    centre = X[rows.which[keys.argmin()]].copy()
+    return _core.Kernel(estimator.kernel, widths, int(estimator.degree), float(estimator.coef0), centre)
 
 
 @dataclass
@@ -73,6 +59,7 @@ class Task:
     fit_intercept: bool = True
     alpha: float | None = None  # None: chosen
     options: dict[str, Any] = field(default_factory=dict)
+    n_weighted: int | None = None  # rows as they were given, where X holds those that repeat once
     _canonical: Canonical | None = None
 
     @property
@@ -91,10 +78,7 @@ class Task:
     def mean_targets(self) -> Array:
         """Weighted mean of the targets of equal rows."""
         assert self.targets is not None
-        rows = self.rows
-        weight = self.weight[rows.used]
-        sums = [np.bincount(rows.group, weights=weight * t) for t in self.targets[rows.used].T]
-        return np.ascontiguousarray(np.stack(sums, axis=1) / rows.weight[:, None])
+        return self.rows.mean(self.weight, self.targets)
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ def reselected_path(
     sizes, costs, loos, coefs, intercepts, chosen = [], [], [], [], [], []
     while True:
         X, y, w = whole.X[kept], whole.y[kept], v[kept]
-        problem = DenseProblem(whole.kernel, X, y, whole.fit_intercept)
+        problem = DenseProblem(whole.kernel, X, y, whole.fit_intercept, whole.part[kept])
         if removed and len(kept) > 2:
             grid = problem.loo_grid(w, alphas)
             if np.isfinite(grid).any():
@@ -41,7 +41,8 @@ def reselected_path(
         slack = _core.dense_slack(found["factor"], w, alpha, whole.fit_intercept)
         errors = whole.y - whole.kernel.expand(X, coef, found["intercept"], whole.X)
         if len(kept) > 1:
-            errors[kept] = alpha * coef / w[:, None] / slack[:, None]
+            part = problem.part
+            errors[kept] = alpha * coef / w[:, None] / ((1.0 - part) + part * slack)[:, None]
         sizes.append(len(kept))
         costs.append(found["cost"])
         intercepts.append(found["intercept"])

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 
 from . import _core
 from ._batch import BatchClassifier, BatchLSSVM, BatchRegressor
+from ._canonical import Table, canonical_table
 from ._lssvm import DenseProblem
 from ._memory import ROW_VECTORS, STRIPS, check_memory
 from ._pruning import IslsProblem, SlsProblem, first_basis, solve_on
@@ -91,10 +92,10 @@ class _SparseLSSVM(BatchLSSVM):
             "lower max_start (the path then starts from a subset of the rows), or use an online estimator",
         )
 
-    def _make_problem(self, kernel: _core.Kernel, data: NDArray[np.float64], y: NDArray[np.float64]) -> Any:
-        start = first_basis(kernel, data, self.max_start, self._seed())
+    def _make_problem(self, kernel: _core.Kernel, table: Table, part: NDArray[np.float64]) -> Any:
+        start = first_basis(kernel, table.X, self.max_start, self._seed())
         made = IslsProblem if self.method == "isls" else SlsProblem
-        return made(kernel, data, y, bool(self.fit_intercept), start)
+        return made(kernel, table.X, table.targets, bool(self.fit_intercept), part, start)
 
     def _seed(self) -> Any:
         """One seed a fit, so that every width starts from the same rows."""
@@ -117,9 +118,8 @@ class _SparseLSSVM(BatchLSSVM):
     def _take(
         self,
         problem: Any,
-        X: NDArray[np.float64],
+        table: Table,
         targets: NDArray[np.float64],
-        used: NDArray[np.intp],
         v: NDArray[np.float64],
     ) -> None:
         must_hit = 0 if self.max_basis is None else int(self.max_basis)
@@ -130,17 +130,19 @@ class _SparseLSSVM(BatchLSSVM):
         else:
             found = problem.path(v, self.alpha_, options)
             found["alpha"] = np.full(len(found["n_basis"]), self.alpha_)
-        sizes = found["n_basis"]
+        sizes, X = found["n_basis"], table.given
         self.path_ = {
             "n_basis": sizes,
             "cost": self._columns(found["cost"]),
             "loo_error": found["loo"],
             "alpha": found["alpha"],
-            "kernels": used[found["rows"][found["order"]]],
+            "kernels": table.rows[found["rows"][found["order"]]],
         }
         k = self._choose(sizes, found["loo"])
-        # everything at_size needs; `order` counts in `rows`, the kernels of the start as pivoted
-        self._path = found
+        # everything at_size needs; `order` counts in `rows`, the kernels of the start as pivoted, and those in the rows
+        # of positive weight
+        used = np.flatnonzero(table.group >= 0)
+        self._path = {**found, "rows": np.searchsorted(used, table.rows[found["rows"]])}
         self._training = (X.copy(), targets.copy())  # the caller's may change
         self._adopt(k)
         self._solution = self._solve_again()
@@ -171,28 +173,33 @@ class _SparseLSSVM(BatchLSSVM):
         self._places = positions[ascending]  # of the kernels, in the order of the pivots
         self.alpha_ = float(path["alpha"][k])
         if self._fitted_method == "sls":  # the other rows are out of the cost
-            counts = float((self.weights_[rows] / self._sample_weight[rows]).sum())
-            self._effective_rows = max(counts - self._has_intercept, 1.0)
+            group = self._table().group
+            self._effective_rows = self._rows_for_noise(np.flatnonzero(np.isin(group, group[rows])))
         self._keep_model(self._training[0], rows[ascending], coef[ascending], path["intercept"][k], path["cost"][k])
+
+    def _table(self) -> Table:
+        """The rows of the fit in canonical form."""
+        return canonical_table(*self._training, self._sample_weight)
 
     def _solve_again(self) -> dict[str, Any]:
         """Solve on the kernels of the model: rows' errors and what the spread needs."""
         X, targets = self._training
-        used = np.flatnonzero(self._sample_weight > 0)
-        v = self.weights_[used]
+        table = self._table()
+        used = np.flatnonzero(table.group >= 0)
+        group = table.group[used]
+        v: NDArray[np.float64] = np.bincount(group, self.weights_[used]).astype(np.float64)
         residual, slack = np.empty_like(targets), np.ones(len(targets))
         kernel = self._kernel()
         if self._fitted_method == "isls":
-            data = X if len(used) == len(X) else np.ascontiguousarray(X[used])
-            y = targets if len(used) == len(X) else np.ascontiguousarray(targets[used])
             # in the order of the pivots, in which they are independent for certain
             pivots = np.sort(self._places)
-            basis = _core.SparseBasis(kernel, data, self._path["rows"][pivots], pivot=False)
-            found = solve_on(basis, y, v, self.alpha_, self._has_intercept)
+            basis = _core.SparseBasis(kernel, table.X, group[self._path["rows"][pivots]], pivot=False)
+            found = solve_on(basis, table.targets, v, self.alpha_, self._has_intercept)
             back = np.argsort(self._places)  # pivots[i] is kernel back[i]
             coef = np.empty_like(found["coef"])
             coef[back] = found["coef"]
-            residual[used], slack[used] = found["residual"], found["slack"]
+            residual[used] = found["residual"][group]
+            slack = self._slack_of_rows(used, group, v, found["slack"])
             more = {
                 "pivots": back,
                 "L": basis.factor,
@@ -200,20 +207,25 @@ class _SparseLSSVM(BatchLSSVM):
                 "mean": found["mean"],
                 "total": float(v.sum()) if self._has_intercept else 0.0,
             }
-            outside = np.setdiff1d(np.arange(len(X)), used)
+            inside = used
         else:
-            kept = self.basis_indices_
-            v = self.weights_[kept]
-            problem = DenseProblem(
-                kernel, self.basis_vectors_, np.ascontiguousarray(targets[kept]), self._has_intercept
+            kernels = table.group[self.basis_indices_]
+            v, each = v[kernels], np.ascontiguousarray(targets[self.basis_indices_])
+            found = DenseProblem(kernel, self.basis_vectors_, each, self._has_intercept).solve(
+                v, self.alpha_, keep_factor=True
             )
-            found = problem.solve(v, self.alpha_, keep_factor=True)
             coef = found["coef"]
-            residual[kept] = self.alpha_ * coef / v[:, None]
-            if len(kept) > 1:  # the last row cannot be left out
-                slack[kept] = _core.dense_slack(found["factor"], v, self.alpha_, self._has_intercept)
-            more = {"factor": found["factor"]}
-            outside = np.setdiff1d(np.arange(len(X)), kept)
+            # the kernel of each row, where it has one: with the kernels the other rows are out of the model
+            place = np.full(len(table.X), -1)
+            place[kernels] = np.arange(len(kernels))
+            inside = used[place[group] >= 0]
+            group = place[table.group[inside]]
+            residual[inside] = (self.alpha_ * coef / v[:, None])[group]
+            if len(kernels) > 1:  # the last row cannot be left out
+                factor = _core.dense_slack(found["factor"], v, self.alpha_, self._has_intercept)
+                slack = self._slack_of_rows(inside, group, v, factor)
+            more = {"factor": found["factor"], "weight": v}
+        outside = np.setdiff1d(np.arange(len(X)), inside)
         if len(outside):
             fitted = kernel.expand(self.basis_vectors_, coef, found["intercept"], np.ascontiguousarray(X[outside]))
             residual[outside] = targets[outside] - fitted
@@ -278,7 +290,7 @@ class _SparseLSSVM(BatchLSSVM):
     def _relative_variance(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         solved, kernel = self._solved(), self._kernel()
         if "factor" in solved:
-            v = self.weights_[self.basis_indices_]
+            v = solved["weight"] if "weight" in solved else self.weights_[self.basis_indices_]
             return (
                 1.0
                 + _core.dense_variance(kernel, self.basis_vectors_, solved["factor"], v, self._has_intercept, X)

@@ -17,6 +17,7 @@ from ._classes import class_targets, how_few
 from ._estimator import in_precision_of
 from ._subset_base import SubsetBase
 from ._subset_state import Centred, Sketch, SubsetState
+from ._threads import in_threads, n_threads
 from ._validation import (
     as_targets,
     at_this_moment,
@@ -235,12 +236,16 @@ class SubsetLSSVMRegressor(RegressorMixin, SubsetBase):
         rows = validate_data(self, X, reset=False, dtype=np.float64, order="C")
         problem = self._problem()
         relative = np.empty(len(rows))
-        for first in range(0, len(rows), 1024):
+
+        def fill(first: int) -> None:
             part = slice(first, first + 1024)
             w = _core.basis_coordinates(self._basis.kernel, self._basis.vectors, self._basis.L, rows[part])
             delta = np.maximum(self._basis.kernel.diagonal(rows[part]) - (w**2).sum(axis=1), 0.0)
             spread = (problem.standardised(w, self.alpha_)[0] ** 2).sum(axis=0) + problem.bias / problem.weight
             relative[part] = 1.0 + spread + delta / self.alpha_  # [MATH 1.9]
+
+        problem.standardised(np.empty((0, self.n_basis_)), self.alpha_)  # factors once, before threads share it
+        in_threads(fill, range(0, len(rows), 1024), n_threads(self.n_jobs))
         std = np.sqrt(relative[:, None] * self._noise)
         return in_precision_of(X, mean, std[:, 0] if self._flat else std)
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state
 
 from . import _core
+from ._canonical import Table, canonical_table, draw_seed
 from ._estimator import Estimator
 from ._feature_vectors import FeatureVectorSelector
 from ._kernel import LEARNING_CONSTRAINTS
@@ -18,8 +19,8 @@ from ._polish import check_polish, polish
 from ._progress import progress
 from ._pruned import Path
 from ._record_batches import Columns, batches_of
-from ._selectors import SELECTORS, SUPERVISED, Task
-from ._subset_choice import check_again, check_more, choose_basis
+from ._selectors import SELECTORS, SUPERVISED
+from ._subset_choice import check_again, check_more, choose_basis, task_of
 from ._subset_state import FAST_GROWTH, Basis, Centred, Sketch, SubsetState
 from ._threads import n_threads
 from ._validation import (
@@ -100,10 +101,13 @@ class SubsetBase(Estimator):
 
     # --- the basis ---
 
-    def _choose(self, X: Array, targets: Array | None, weight: Array) -> tuple[Basis, Path | None]:
+    def _table(self, X: Array, targets: Array, weight: Array) -> Table:
+        return canonical_table(X, targets, weight, draw_seed(self.random_state))
+
+    def _choose(self, table: Table, without_targets: bool = False) -> tuple[Basis, Path | None]:
         for name in ("learned_gamma_", "path_", "_ridge"):
             self.__dict__.pop(name, None)
-        return choose_basis(self, X, targets, weight)
+        return choose_basis(self, table, without_targets)
 
     def _begin(self, basis: Basis, path: Path | None) -> None:
         self._basis, self._path = basis, path if self.keep_path and self.keep_sums else None
@@ -127,36 +131,34 @@ class SubsetBase(Estimator):
 
     def _fit_rows(self, X: Array, targets: Array, weight: Array) -> None:
         if not (self.keep_sums or isinstance(self.alpha, Real)):
-            raise ValueError(
-                f"keep_sums=False needs a number for alpha, got {self.alpha!r}, which is chosen by the sums"
-            )
+            raise ValueError(f"keep_sums=False needs a number for alpha, got {self.alpha!r}, chosen by the sums")
         if self.polish:
             check_polish(self.kernel)
-        rows = X, targets, weight
-        self._solve(self._gather(*rows), rows)
+        table = self._table(X, targets, weight)
+        self._solve(self._gather(table), table)
         if self.polish:
-            seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-            task = Task(self._basis.kernel, X, weight, int(self.max_basis), seed, targets, bool(self.fit_intercept))
-            moved = polish(task, self._basis, self.alpha_, int(self.polish))
+            moved = polish(task_of(self, self._basis.kernel, table), self._basis, self.alpha_, int(self.polish))
             if moved is not None:
-                self._solve(self._sum(moved, None, *rows), rows)
+                self._solve(self._sum(moved, None, table), table)
 
-    def _gather(self, X: Array, targets: Array, weight: Array) -> SubsetState:
+    def _gather(self, table: Table) -> SubsetState:
         """Choose the basis and sum over the rows on it."""
-        return self._sum(*self._choose(X, targets, weight), X, targets, weight)
+        return self._sum(*self._choose(table), table)
 
-    def _sum(self, basis: Basis, path: Path | None, X: Array, targets: Array, weight: Array) -> SubsetState:
+    def _sum(self, basis: Basis, path: Path | None, table: Table) -> SubsetState:
         """Sums over the rows on a basis, from the path that led to it if there is one."""
         self._begin(basis, path)
-        if path is not None and (basis.growth() < FAST_GROWTH or len(basis.vectors) == 1):
-            return self._with_sketch(path.at(len(basis.vectors), basis), X, targets, weight)
-        growth = basis.growth()
-        fast = path is None and growth < FAST_GROWTH
-        if isinstance(self.alpha, Real):  # rounding far below the ridge, or exact sums
-            fast = fast and float(self.alpha) > 1e3 * _EPS * growth * weight.sum()
-        sketch, threads = self._sketch(X, targets, weight), n_threads(self.n_jobs)
-        out = None if self.keep_sums else basis.spare
-        return SubsetState.of(basis, X, targets, weight, fast=fast, sketch=sketch, out=out, threads=threads)
+        rows, growth = (table.X, table.targets, table.weight), basis.growth()
+        if path is not None and (growth < FAST_GROWTH or len(basis.vectors) == 1):
+            state = self._with_sketch(path.at(len(basis.vectors), basis), *rows)
+        else:
+            fast = path is None and growth < FAST_GROWTH
+            if isinstance(self.alpha, Real):  # rounding far below the ridge, or exact sums
+                fast = fast and float(self.alpha) > 1e3 * _EPS * growth * table.weight.sum()
+            sketch, threads = self._sketch(*rows), n_threads(self.n_jobs)
+            out = None if self.keep_sums else basis.spare
+            state = SubsetState.of(basis, *rows, fast=fast, sketch=sketch, out=out, threads=threads)
+        return replace(state, n_rows=len(table.given), n_weighted=table.n_weighted)
 
     def _expect(self, state: SubsetState) -> None:
         """Take over from the first state what no rows have told yet."""
@@ -177,15 +179,14 @@ class SubsetBase(Estimator):
                     "the state was summed on another basis or kernel and cannot be merged; choose the basis once "
                     "(select_basis) and accumulate every part on it"
                 )
-        old = [] if self._state is None else [self._state]
-        first, *rest = old + states
+        first, *rest = ([] if self._state is None else [self._state]) + states
         m, outputs = first.z.shape
         check_again(self, m, outputs, min(len(rest), 2), "merging sums on")  # the sum so far, and with one more
         self._expect(first)
         self._path = None  # its sums lack the new rows
         self._solve(first.merge(*rest), None)
 
-    def _solve(self, state: SubsetState, rows: tuple[Array, Array, Array] | None) -> None:
+    def _solve(self, state: SubsetState, table: Table | None) -> None:
         """Coefficients from the sums, with alpha as asked for."""
         if not state.weight > 0:
             raise ValueError("sample_weight is zero for every row: give at least one row a positive weight")
@@ -198,8 +199,9 @@ class SubsetBase(Estimator):
                     "larger alpha, or keep_sums=True"
                 )
         elif self.alpha == "loo":
-            assert rows is not None
+            assert table is not None
             grid = problem.largest * _LOO_GRID[problem.precision <= _LOO_GRID]
+            rows = table.X, table.targets, table.weight
             errors = _core.loo_errors(*problem.leave_one_out(self._basis), *rows, grid)
             alpha = float(grid[int(np.argmin(errors))])
             self.loo_error_ = float(errors.min() / state.weight)
@@ -227,17 +229,17 @@ class SubsetBase(Estimator):
         self._no_loo("select_basis")
         self._sums_for("select_basis")
         with replaced_at_once(self) as new:
-            targets = None
             if y is None:
                 if isinstance(new.basis, str) and new.basis in SUPERVISED:
                     raise ValueError(f"basis={new.basis!r} looks at y: give y to select_basis")
                 rows = validate_data(new, X, dtype=np.float64, order="C")
                 weight = check_weights(sample_weight, rows)
                 new.__dict__.pop("_flat", None)
+                targets = np.zeros((len(rows), 1))
             else:
                 rows, targets, weight = new._block(X, y, sample_weight, classes, restart=True)
             new.__dict__.pop("_state", None)
-            basis, _ = new._choose(rows, targets, weight)
+            basis, _ = new._choose(new._table(rows, targets, weight), without_targets=y is None)
             new._begin(basis, None)
         return self
 
@@ -293,7 +295,7 @@ class SubsetBase(Estimator):
             self._check_unchanged_params()
         rows, targets, weight = self._block(X, y, sample_weight, classes, restart=restart)
         if restart:
-            self._begin(self._choose(rows, targets, weight)[0], None)
+            self._begin(self._choose(self._table(rows, targets, weight))[0], None)
         self._add([self._sums_of(rows, targets, weight)])
 
     def _block(
@@ -340,7 +342,7 @@ class SubsetBase(Estimator):
         restart = "_basis" not in self.__dict__
         rows = self._block(X, y, weight, classes, restart=restart)
         if restart:
-            self._begin(self._choose(*rows)[0], None)
+            self._begin(self._choose(self._table(*rows))[0], None)
         return self._sums_of(*rows)
 
     def resize(self, n_basis: int) -> Self:
@@ -438,9 +440,11 @@ class SubsetBase(Estimator):
         """Generalised cross-validation score at ``alpha_``, per output."""
         return self._per_output(Centred(self.state_, bool(self.fit_intercept)).gcv(self.alpha_))
 
-    def _scores(self, X: ArrayLike) -> Array:
+    def _scores(self, X: ArrayLike) -> NDArray[Any]:
+        """f(x), in single precision for rows that come in it."""
         check_is_fitted(self)
-        rows = validate_data(self, X, reset=False, dtype=np.float64, order="C")
-        basis = self._basis
-        coef, threads = np.ascontiguousarray(self._coef), n_threads(self.n_jobs)
-        return basis.kernel.expand(basis.vectors, coef, self._intercept, rows, threads)
+        rows = validate_data(self, X, reset=False, dtype=[np.float64, np.float32], order="C")
+        kernel = self._basis.kernel
+        expand = kernel.expand_single if rows.dtype == np.float32 else kernel.expand
+        coef = np.ascontiguousarray(self._coef)
+        return expand(self._basis.vectors, coef, self._intercept, rows, n_threads(self.n_jobs))

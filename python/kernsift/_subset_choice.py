@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils import check_random_state
 
 from . import _core
+from ._canonical import Table, canonical_rows, draw_seed
 from ._feature_vectors import FeatureVectorSelector
-from ._kernel import make_kernel
-from ._learn_gamma import learned_width, wants_learning
+from ._learn_gamma import wants_learning, width_of
 from ._memory import check_memory
 from ._pruned import Path, enough, errors_held_out, prune
 from ._selectors import SELECTORS, Task, kernel_for, select
@@ -25,25 +25,37 @@ Array = NDArray[np.float64]
 _FEWER = "take fewer (max_basis, or a smaller basis)"
 
 
-def choose_basis(model: Any, X: Array, targets: Array | None, weight: Array) -> tuple[Basis, Path | None]:
+def task_of(model: Any, kernel: _core.Kernel, table: Table, alpha: float | None = None) -> Task:
+    """What a selector is given for the rows of a fit."""
+    return Task(
+        kernel,
+        table.X,
+        table.weight,
+        int(model.max_basis),
+        table.seed,
+        table.targets,
+        bool(model.fit_intercept),
+        alpha,
+        n_weighted=table.n_weighted,
+        _canonical=table.distinct,
+    )
+
+
+def choose_basis(model: Any, table: Table, without_targets: bool = False) -> tuple[Basis, Path | None]:
     """Choose kernel width and basis as the parameters of a model say, and the path of deletions there may be."""
-    if not (weight > 0).any():
-        raise ValueError("sample_weight is zero for every row: give at least one row a positive weight")
-    seed = int(check_random_state(model.random_state).randint(2**31 - 1))
-    if wants_learning(model.gamma):
-        if targets is None:
-            raise ValueError("gamma='learn' looks at y: give y to select_basis")
-        widths = learned_width(model, X, targets, weight, seed)
-        kernel = make_kernel(model.kernel, widths, model.degree, model.coef0, X, weight, seed)
-    else:
-        kernel = kernel_for(model, X, weight, seed)
+    if wants_learning(model.gamma) and without_targets:
+        raise ValueError("gamma='learn' looks at y: give y to select_basis")
+    gamma = width_of(model, table) if wants_learning(model.gamma) else model.gamma
+    kernel = kernel_for(model, gamma, table.X, table.distinct)
+    X, targets = table.given, None if without_targets else table.targets
     check_rows(kernel, X)
     if not isinstance(model.basis, str):
-        vectors, indices = _given(model, kernel, X, weight, seed)
+        vectors, indices = _given(model, kernel, table)
         check_fit(model, len(vectors), X, targets)
         return _basis_of(model, kernel, vectors, indices), None
-    alpha = float(model.alpha) if isinstance(model.alpha, Real) else None
-    task = Task(kernel, X, weight, int(model.max_basis), seed, targets, bool(model.fit_intercept), alpha)
+    task = task_of(model, kernel, table, float(model.alpha) if isinstance(model.alpha, Real) else None)
+    if without_targets:
+        task.targets = None
     if model.basis == "pruned" and targets is not None:
         oversample, cycles = float(model.oversample), int(model.cycles)
         path = prune(task, oversample=oversample, cycles=cycles)
@@ -52,12 +64,13 @@ def choose_basis(model: Any, X: Array, targets: Array | None, weight: Array) -> 
             model.path_ = errors_held_out(task, model.size == "auto", oversample=oversample, cycles=cycles)
             size = min(size, enough(model.path_, size))
         check_fit(model, size, X, targets)
+        path = replace(path, basis=replace(path.basis, indices=table.indices(path.basis.indices)))
         return path.basis_at(size), path
     if model.basis not in SELECTORS:
         raise ValueError(f"basis={model.basis!r} is not available in this build; choose one of {sorted(SELECTORS)}")
     chosen = select(model.basis, task)
     check_fit(model, len(chosen.vectors), X, targets)
-    return _basis_of(model, kernel, chosen.vectors, chosen.indices), None
+    return _basis_of(model, kernel, chosen.vectors, table.indices(chosen.indices)), None
 
 
 def check_fit(model: Any, m: int, X: Array, targets: Array | None) -> None:
@@ -91,14 +104,17 @@ def _basis_of(model: Any, kernel: _core.Kernel, vectors: Array, indices: NDArray
     return Basis.of(kernel, vectors, indices, room=not model.keep_sums, threads=n_threads(model.n_jobs))
 
 
-def _given(model: Any, kernel: _core.Kernel, X: Array, weight: Array, seed: int) -> tuple[Array, NDArray[np.int64]]:
+def _given(model: Any, kernel: _core.Kernel, table: Table) -> tuple[Array, NDArray[np.int64]]:
     """Vectors from a selector, from row numbers or from vectors."""
-    if isinstance(model.basis, FeatureVectorSelector):
-        model.basis._validate_params()
-        if model.basis.random_state is not None:
-            seed = int(check_random_state(model.basis.random_state).randint(2**31 - 1))
-        indices = model.basis._select(kernel, X, weight, seed)[0]
-        return np.ascontiguousarray(X[indices]), indices
+    X, selector = table.given, model.basis
+    if isinstance(selector, FeatureVectorSelector):
+        selector._validate_params()
+        rows, seed = table.distinct, table.seed
+        if selector.random_state is not None:
+            seed = draw_seed(selector.random_state)
+            rows = canonical_rows(table.X, table.weight, seed)
+        chosen = selector._select(kernel, table.X, rows, seed)[0]
+        return np.ascontiguousarray(table.X[chosen]), table.indices(chosen)
     given = np.asarray(model.basis)
     if given.ndim == 1 and given.dtype.kind in "iu":
         if not len(given) or given.min() < 0 or given.max() >= len(X):

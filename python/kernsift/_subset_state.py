@@ -370,9 +370,10 @@ class Centred:
         if alpha > 0 and self._spectrum is None and (R := self.factor(alpha)) is not None:
             theta = _core.solve_triangle(R, _core.solve_triangle(R, self.z, False, True), False, False)
         if theta is None or not np.isfinite(theta).all():
-            # the smallest minimiser: directions below rounding hold nothing but rounding
+            # the smallest minimiser: directions that rounding moves by more than is in them, the ridge included, hold
+            # nothing but rounding
             values, vectors, f = self._without_factor()
-            real = values > self.precision * self.largest
+            real = values + alpha > self.precision * self.largest
             theta = vectors[:, real] @ (f[real] / (values[real] + alpha)[:, None])
         return theta
 

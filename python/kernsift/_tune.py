@@ -13,9 +13,10 @@ from sklearn.base import clone
 
 from . import _core
 from ._batch import ALPHAS, GAMMA_FACTORS, BatchLSSVM
-from ._kernel import resolve_gamma
+from ._canonical import Canonical, Table, canonical_rows, draw_seed
 from ._memory import check_memory
 from ._online_base import OnlineBase
+from ._selectors import kernel_for
 from ._subset_base import SubsetBase
 from ._subset_state import GCV_TOLL, Basis, Centred, SubsetState, solution_doubles, sums_doubles
 from ._validation import as_targets, check_array, check_weights, checked_block, ridge_grid
@@ -138,7 +139,9 @@ def tune(
     grid = ALPHAS if alphas is None else ridge_grid(alphas)
     rows = check_array(X, dtype=np.float64, order="C", input_name="X")
     weight = check_weights(sample_weight, rows)
-    widths = _widths(estimator, gammas, rows, weight)
+    if not (weight > 0).any():
+        raise ValueError("sample_weight is zero for every row: give at least one row a positive weight")
+    widths = _widths(estimator, gammas, rows, canonical_rows(rows, weight, draw_seed(estimator.random_state)))
 
     found: list[_Width] = []
     least, place, finish = np.inf, 0, None
@@ -206,18 +209,18 @@ def _family(estimator: Any, criterion: str) -> Callable[..., Iterator[_Width]]:
     )
 
 
-def _widths(estimator: Any, gammas: Iterable[Any] | None, X: Array, weight: Array) -> list[Any]:
+def _widths(estimator: Any, gammas: Iterable[Any] | None, X: Array, rows: Canonical) -> list[Any]:
     """Widths as numbers, or as arrays where one was given."""
     if gammas is None:
         if estimator.kernel == "linear":
             return [1.0]
-        scale = float(resolve_gamma("scale", X, weight)[0])
+        scale = float(kernel_for(estimator, "scale", X, rows).gamma[0])
         return [scale * float(factor) for factor in GAMMA_FACTORS]
     widths = []
     for gamma in [gammas] if isinstance(gammas, str) else gammas:
         if isinstance(gamma, str) and gamma not in ("scale", "median"):
             raise ValueError(f"gammas holds {gamma!r}; give numbers, arrays, 'scale' or 'median'")
-        each = resolve_gamma(gamma, X, weight, estimator.random_state)
+        each = kernel_for(estimator, gamma, X, rows).gamma
         widths.append(float(each[0]) if isinstance(gamma, str) or np.ndim(gamma) == 0 else each)
     if not widths:
         raise ValueError("gammas is empty: give at least one width, or None for a range about gamma='scale'")
@@ -246,14 +249,14 @@ def _subset(
         # alpha="gcv" is what a basis that looks at y is chosen with
         model = clone(estimator).set_params(gamma=gamma, alpha="gcv")
         model._validate_params()
-        rows = model._block(X, y, weight, None, restart=True)
-        state = model._gather(*rows)
+        table = model._table(*model._block(X, y, weight, None, restart=True))
+        state = model._gather(table)
         problem = Centred(state, bool(model.fit_intercept))
-        errors = _criterion(problem, model._basis, rows, alphas, criterion)
+        errors = _criterion(problem, model._basis, (table.X, table.targets, table.weight), alphas, criterion)
 
-        def finish(alpha: float, model: Any = model, state: SubsetState = state, rows: Any = rows) -> Any:
+        def finish(alpha: float, model: Any = model, state: SubsetState = state, table: Table = table) -> Any:
             model.set_params(alpha=alpha)
-            model._solve(state, rows)
+            model._solve(state, table)
             return model
 
         yield _Width(errors, len(model._basis.vectors), time.perf_counter() - begin, finish)

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn.utils.validation import validate_data as _validate_data
 
 from ._core import LARGEST, SMALLEST
-from ._reports import InterruptedLearning
+from ._reports import has_learned
 
 __all__ = [
     "Interval",
@@ -67,9 +67,9 @@ def unchanged_on_error(estimator: BaseEstimator) -> Iterator[None]:
     saved = dict(estimator.__dict__)
     try:
         yield
-    except InterruptedLearning:
-        raise  # what was learned before Ctrl-C stays
-    except BaseException:
+    except BaseException as error:
+        if has_learned(error):
+            raise  # the rows before it stay learned
         now = estimator.__dict__
         now.update(saved)  # never without what a thread that predicts meanwhile looks for
         for name in now.keys() - saved.keys():

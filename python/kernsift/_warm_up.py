@@ -11,6 +11,16 @@ from ._learn_gamma import learned_width
 
 Array = NDArray[np.float64]
 
+# Rows that `update` and `prequential` keep before they begin a stream with gamma="scale" or "median", whose widths come
+# from these rows.  (A first `partial_fit` takes them from its block.)
+FIRST_ROWS = 100
+
+
+def until_known(weight: Array, needed: Any) -> int | None:
+    """Rows until so many of positive weight have come, or None."""
+    counts = np.cumsum(weight > 0)
+    return int(np.searchsorted(counts, needed)) + 1 if len(counts) and counts[-1] >= needed else None
+
 
 def warm_up(
     online: Any, X: Array, targets: Array, weight: Array, restart: bool, whole: bool
@@ -19,7 +29,7 @@ def warm_up(
 
     Until ``learn_rows`` rows are there a model with gamma="scale" answers, and they are kept in ``_warm_up``.  Then, or
     when these are the `whole`, the widths are learned from them and the stream begins again, with them.  The last
-    number says how many of the rows to be learned came earlier.
+    number says how many of the rows to be learned came earlier.  The rows of a call end where the widths are due.
     """
     rows, before = (X, targets, weight), 0
     if not restart:
