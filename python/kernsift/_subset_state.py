@@ -54,11 +54,20 @@ class Basis:
         room: bool = False,
         threads: int = 1,
     ) -> Self:
-        """Keep the vectors that are independent of those before them; with ``room`` for another triangle beside L."""
+        """Keep vectors that are independent of one another; with ``room`` for another triangle beside L."""
         m = len(vectors)
         square = np.zeros((m, m + 1)) if room else None
         out = None if square is None else square[:, :m]
         kept, L = _core.select_independent(kernel, vectors, np.arange(m), tol, m, out, threads)
+        if len(kept) < m and tol > 0:
+            # Vectors in order, a grid for one, lose their distances to rounding after some dozens of them, and distant
+            # ones look dependent. In random order they do not.
+            shuffled = np.argsort(_core.row_keys(vectors, 0), kind="stable")
+            kept, _ = _core.select_independent(kernel, vectors, shuffled, tol, m, out, threads)
+            kept = np.sort(shuffled[kept])
+            corner = None if out is None else out[: len(kept), : len(kept)]
+            again, L = _core.select_independent(kernel, vectors, kept, 0.0, len(kept), corner, threads)
+            kept = kept[again]
         if not len(kept):
             raise ValueError(f"basis holds no vector with k(x, x) > 0 for the {kernel.name} kernel")
         return cls(kernel.__reduce__()[1], np.ascontiguousarray(vectors[kept]), indices[kept], L)
