@@ -10,7 +10,7 @@ namespace kernsift {
 
 namespace {
 // Renew where predictions may be off by so much, relative to the targets.
-constexpr double kMostDoubt = 1e-8;
+constexpr double kMostDoubt = 1e-9;
 }  // namespace
 
 // The row that makes room is unlearned: a normal step with minus its weight, the inverse of the one that learned it.
@@ -65,11 +65,14 @@ void OnlineLSSVM<State>::renew_from_rows() {
   }
 }
 
-// Every change of C rounds each of its elements.
+// Every change of C rounds each of its p^2 elements, of size trace(C) / p, by up to eps: independent errors, whose matrix has
+// a norm of about 2 sqrt(p) times one of them.
 template <class State>
 void OnlineLSSVM<State>::count_rounding() {
   if constexpr (State::kLearnsRuns)
-    if (recent_rows_are_all()) doubt_ += std::numeric_limits<double>::epsilon() * state_.trace();
+    if (recent_rows_are_all() && state_.dimension() > 0)
+      doubt_ += 2.0 * std::numeric_limits<double>::epsilon() * state_.trace() /
+                std::sqrt(static_cast<double>(state_.dimension()));
 }
 
 template <class State>
