@@ -30,6 +30,25 @@ GROWING = {
 }
 
 
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="as on Linux")
+def test_a_limit_of_address_space_is_refused_with_size_and_parameter():
+    code = """
+import resource
+import numpy as np, kernsift
+X = np.random.default_rng(0).normal(size=(6000, 3)); y = np.sin(X[:, 0])
+pages = int(open("/proc/self/statm").read().split()[0])
+limit = pages * resource.getpagesize() + 200 * 2**20
+resource.setrlimit(resource.RLIMIT_AS, (limit, resource.getrlimit(resource.RLIMIT_AS)[1]))
+try:
+    kernsift.SubsetLSSVMRegressor(gamma=0.5, max_basis=5000, basis="random", alpha=1.0).fit(X, y)
+except MemoryError as error:
+    print(error)
+"""
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
+    assert "bytes" in out.stdout, out.stdout
+    assert "max_basis" in out.stdout
+
+
 @dataclass(frozen=True)
 class Case:
     """One call that allocates by its size."""

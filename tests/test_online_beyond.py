@@ -6,6 +6,7 @@ import copy
 import multiprocessing
 import os
 import pickle
+import time
 import warnings
 
 import numpy as np
@@ -254,6 +255,25 @@ def test_update_and_predict_one_are_partial_fit_and_predict(rng):
         with pytest.raises(ValueError, match=r"x|y"):
             fast.update(x, y)
     assert pickle.dumps(fast) == before
+
+
+def test_predicting_one_row_does_not_compute_the_coefficients_again(rng):
+    """They are kept from the row learned last on: O(m) and not O(m^2), whoever asks."""
+    X = rng.normal(size=(1500, 6))
+    model = OnlineLSSVMRegressor(gamma=0.5, max_basis=1000, novelty_tol=1e-3).fit(X, np.sin(X[:, 0]))
+    core, row = model._core, np.ascontiguousarray(X[:1])
+
+    def least(call):
+        times = []
+        for _ in range(50):
+            begin = time.perf_counter()
+            call()
+            times.append(time.perf_counter() - begin)
+        return min(times)
+
+    assert model.n_basis_ > 900
+    # 39 times as long when they were computed each time; making the answer an array takes longer than the sum
+    assert least(lambda: core.predict(row)) < 8 * least(lambda: core.predict_one(row[0]))
 
 
 @pytest.mark.parametrize("kernel", ["polynomial", "linear", "rbf"])

@@ -88,6 +88,18 @@ def test_the_compiled_reference_is_the_batch_solution(drift, name, bound):
     assert error < bound
 
 
+@pytest.mark.parametrize("name", ["window α=1 TOL1=0.01", "window α=0.0001 TOL1=0.0001", "window α=1e-08 TOL1=0.0001"])
+def test_a_window_does_not_drift(drift, name):
+    """1e-6 is what a window promises; 20,000 rows, 200 windows one after the other, end at 1e-11."""
+    model, reference, _, moves = drift.start(name)
+    for X, y in drift.stream(moves, 3000):
+        _, outcome, victim = model.learn(X, y[:, None], np.ones(len(X)), False)
+        reference.learn(X, y, outcome, victim)
+    expected = reference.predict(X[-200:])
+    assert model.indices.tolist() == reference.indices.tolist()
+    assert np.abs(model.predict(np.ascontiguousarray(X[-200:]))[:, 0] - expected).max() < 1e-6 * np.abs(expected).max()
+
+
 def test_the_reference_refuses_rows_of_other_lengths(drift):
     reference = drift.Reference(2, 0.5, 1.0)
     with pytest.raises(ValueError, match="2 features"):

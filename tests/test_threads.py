@@ -468,6 +468,7 @@ import numpy as np, kernsift
 rng = np.random.default_rng(0)
 X = rng.normal(size=(6000, 3)); y = np.sin(X[:, 0])
 whole = half = 0
+said = set()
 for spare in range(1, 30, 2):
     model = kernsift.OnlineLSSVMRegressor(gamma=50.0, max_basis=None, novelty_tol=1e-3, usefulness_tol=0, n_jobs=2)
     model.partial_fit(X[:200], y[:200])
@@ -477,8 +478,9 @@ for spare in range(1, 30, 2):
     failed = False
     try:
         model.partial_fit(X, y)
-    except MemoryError:
+    except MemoryError as error:
         failed = True
+        said.add(str(error))
     resource.setrlimit(resource.RLIMIT_AS, old)
     assert failed, "not enough was asked for"
     try:
@@ -488,6 +490,8 @@ for spare in range(1, 30, 2):
     except RuntimeError as error:
         assert "memory ran out" in str(error)
         half += 1
+assert not any("bad_alloc" in words for words in said), said
+assert any("bytes" in words and "kernels" in words and "max_basis" in words for words in said), said
 print(whole, half)
 """
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=300)

@@ -7,11 +7,13 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections import deque
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import oracles
 
 SOURCE = Path(__file__).parents[1] / "native" / "long_batch.cpp"
 
@@ -84,6 +86,40 @@ class Reference:
         if rows.ndim != 2 or rows.shape[1] != self._d:
             raise ValueError(f"rows of {self._d} features, not shape {rows.shape}")
         return rows
+
+
+class WindowReference:
+    """The last rows alone, by the core's log: their exact kernel values, solved afresh in extended precision."""
+
+    def __init__(self, gamma: float, alpha: float, window: int) -> None:
+        self._kernel = oracles.kernel_function("rbf", gamma)
+        self._alpha, self._rows = alpha, deque[tuple[np.ndarray, float]](maxlen=window)
+        self._basis: dict[int, np.ndarray] = {}
+        self._seen = 0
+
+    def learn(self, X: np.ndarray, y: np.ndarray, outcome: np.ndarray, victim: np.ndarray) -> None:
+        for row in zip(X, y, outcome.tolist(), victim.tolist(), strict=True):
+            x, target, event, gone = row
+            if event in (oracles.ADMITTED, oracles.SWAPPED):
+                self._basis[self._seen] = x
+            self._basis.pop(gone, None)
+            if event != oracles.REFUSED:
+                self._rows.append((x, target))
+            self._seen += 1
+
+    @property
+    def indices(self) -> np.ndarray:
+        """Row numbers of the kernels."""
+        return np.array(list(self._basis), np.int64)
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        basis = np.array(list(self._basis.values()))
+        L = oracles.cholesky(self._kernel(basis, basis))
+        rows, y = (np.array(part) for part in zip(*self._rows, strict=True))
+        Z, at = (oracles.solve_lower(L, self._kernel(basis, each)).T for each in (rows, X))
+        ones = np.ones((len(rows), 1), np.longdouble)
+        best = oracles.minimise(Z, ones, y[:, None].astype(np.longdouble), ones[:, 0], self._alpha)
+        return np.ravel(at @ best.theta + best.bias)
 
 
 def _dense(values: np.ndarray, dtype: Any) -> np.ndarray:

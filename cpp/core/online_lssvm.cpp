@@ -112,7 +112,7 @@ auto OnlineLSSVM<State>::decide(const Look& look, double k_self, const double* x
       state_.normal(look);
       recent_.push(prepared_, row, w_.head(state_.dimension()), y, look.weight);
       heaviest_ = std::max(heaviest_, look.weight * (k_self + 1.0));
-      count_rounding(1.0 / (1.0 + look.leverage));
+      count_rounding();
       return outcome == Outcome::admitted ? admit_exactly(look, k_self, x, row) : Event{outcome, -1};
     }
   }

@@ -158,7 +158,7 @@ class OnlineLSSVM {
   void forget_oldest();
   void renew_from_rows();
   bool recent_rows_are_all() const { return settings_.window || t_ == recent_.size(); }
-  void count_rounding(double left = 1.0);
+  void count_rounding();
   void renew_if_in_doubt();
   // Whether a row is learned without asking whether to admit it, `ahead` rows from now.
   bool frozen(Index ahead = 0) const {

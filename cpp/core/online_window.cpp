@@ -37,10 +37,7 @@ void OnlineLSSVM<State>::forget_oldest() {
     if (left > kLeastLeft && look.leverage < kLeastLeft && moments_.weight() > kLeastLeft * v) {
       // what is left of the direction is a difference: it inherits the error of C, relative to what is left
       count_rounding();
-      if (doubt_ * v * w.squaredNorm() <= kMostDoubt * left) {
-        doubt_ /= left * left;
-        return state_.forget(look);
-      }
+      if (doubt_ * v * w.squaredNorm() <= kMostDoubt * left) return state_.forget(look);
     }
     renew_from_rows();
   }
@@ -68,12 +65,14 @@ void OnlineLSSVM<State>::renew_from_rows() {
   }
 }
 
-// Every change of C rounds each of its elements. A normal step leaves the part `left` of C along its row, and the square of
-// that part of the error.
+// Every change of C rounds each of its p^2 elements, of size trace(C) / p, by up to eps: independent errors, whose matrix has
+// a norm of about 2 sqrt(p) times one of them.
 template <class State>
-void OnlineLSSVM<State>::count_rounding(double left) {
+void OnlineLSSVM<State>::count_rounding() {
   if constexpr (State::kLearnsRuns)
-    if (recent_rows_are_all()) doubt_ = left * left * doubt_ + std::numeric_limits<double>::epsilon() * state_.trace();
+    if (recent_rows_are_all() && state_.dimension() > 0)
+      doubt_ += 2.0 * std::numeric_limits<double>::epsilon() * state_.trace() /
+                std::sqrt(static_cast<double>(state_.dimension()));
 }
 
 template <class State>
@@ -83,7 +82,7 @@ void OnlineLSSVM<State>::renew_if_in_doubt() {
 
 template void OnlineLSSVM<OrthonormalState>::forget_oldest();
 template void OnlineLSSVM<OrthonormalState>::renew_from_rows();
-template void OnlineLSSVM<OrthonormalState>::count_rounding(double);
+template void OnlineLSSVM<OrthonormalState>::count_rounding();
 template void OnlineLSSVM<OrthonormalState>::renew_if_in_doubt();
 template void OnlineLSSVM<InverseState>::forget_oldest();
 

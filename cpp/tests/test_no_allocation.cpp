@@ -44,7 +44,34 @@ void learn_without_allocation(Rule rule, Index dimension) {
   CHECK(model.dictionary().size() == 25);
 }
 
+// Predictions with a delay, and variances where they are wanted.
+void predict_then_learn_without_allocation(Index outputs, bool with_variance) {
+  const Index n = 1200, warm = 1000, delay = 5;
+  const RowMatrix X = check::normal_rows(n, 2, 31);
+  RowMatrix Y(n, outputs);
+  for (Index o = 0; o < outputs; ++o) Y.col(o) = (X.col(0).array() * static_cast<double>(o + 1)).sin();
+  const Vector v = Vector::Ones(n);
+  OnlineLSSVM<OrthonormalState> model(Kernel(KernelKind::rbf, Vector::Constant(2, 0.5), 3, 1.0, Vector::Zero(2)), outputs,
+                                      {0.01, {Rule::product, 1e-3, 1e-4}, 25, true});
+  RowMatrix mean(n, outputs), variance(with_variance ? n : 0, outputs);
+  std::vector<std::int64_t> sizes(n);
+  model.prequential(X, Y, v, delay, 0, warm, mean, variance, sizes.data());
+  {
+    const NoMalloc guard;
+    model.prequential(X, Y, v, delay, warm, n + delay, mean, variance, sizes.data());
+  }
+  CHECK(model.rows_seen() == n);
+  CHECK(!with_variance || variance.bottomRows(n - warm).minCoeff() > 0);
+}
+
 }  // namespace
+
+TEST(no_allocation_a_row_predicted_then_learned) {
+  for (const Index outputs : {1, 5}) {
+    predict_then_learn_without_allocation(outputs, false);
+    predict_then_learn_without_allocation(outputs, true);
+  }
+}
 
 TEST(no_allocation_a_row_orthonormal) { learn_without_allocation<OrthonormalState>(Rule::product, 2); }
 TEST(no_allocation_a_row_inverse) { learn_without_allocation<InverseState>(Rule::product, 2); }
