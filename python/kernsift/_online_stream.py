@@ -16,6 +16,7 @@ from ._validation import (
     check_weights,
     checked_block,
     fit_context,
+    one_row,
     unchanged_on_error,
 )
 
@@ -182,7 +183,10 @@ class StreamRegression(OnlineBase):
         core = self.__dict__.get("_core") or self._fitted()
         self._check_warm("update")
         target = y if isinstance(y, float) else np.atleast_1d(np.asarray(y, dtype=np.float64))
-        core.update(x, target, sample_weight)
+        try:
+            core.update(x, target, sample_weight)
+        except TypeError:  # not a contiguous row of float64
+            core.update(one_row(x), target, float(sample_weight))
 
     def predict_one(self, x: NDArray[np.float64]) -> Any:
         """Predict one row without scikit-learn's validation; NaN and infinity are refused.
@@ -209,6 +213,8 @@ class StreamRegression(OnlineBase):
         core = self.__dict__.get("_core") or self._fitted()
         try:
             mean = core.predict_one(x)
+        except TypeError:  # not a contiguous row of float64
+            return self.predict_one(one_row(x))
         except ValueError:
             check_one_row(self, x)
             raise
