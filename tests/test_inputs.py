@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pickle
 
+import kernsift
 import numpy as np
 import pytest
 from kernsift import KRLSRegressor, OnlineLSSVMClassifier, OnlineLSSVMRegressor
@@ -39,7 +40,7 @@ REFUSED_BLOCKS = {
     "one-dimensional X": (np.zeros(3), Y4, None, "2D array"),
     "rows of X and y differ": (X3, Y4[:3], None, "inconsistent numbers of samples"),
     "more outputs than before": (X3, np.zeros((4, 2)), None, "2 outputs but this stream began with 1"),
-    "text": (np.array([["a", "b", "c"]]), [0.0], None, "could not convert|convert"),
+    "text": (np.array([["a", "b", "c"]]), [0.0], None, "column 0 of X holds 'a' in row 0, which is no number"),
     "complex": (X3 + 1j, Y4, None, "[Cc]omplex"),
     "negative weight": (X3, Y4, [1, 1, -1, 1], "[Nn]egative values in data passed to `sample_weight`"),
     "NaN weight": (X3, Y4, [1, 1, np.nan, 1], "sample_weight"),
@@ -261,3 +262,93 @@ def test_gamma_heuristics(rng):
     weighted = OnlineLSSVMRegressor(gamma="scale").fit(X, X[:, 0], sample_weight=weight)
     np.testing.assert_allclose(weighted.gamma_, 1.0 / X[:200].var(axis=0).sum())
     np.testing.assert_array_equal(OnlineLSSVMRegressor(gamma="median").fit(X[:1], [0.0]).gamma_, np.full(3, 1 / 3))
+
+
+# --- the words of a refusal
+
+
+ESTIMATORS = [n for n in kernsift.__all__ if hasattr(getattr(kernsift, n), "get_params")]
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_a_constructor_says_its_own_name_and_the_nearest_parameter(name):
+    kind = getattr(kernsift, name)
+    with pytest.raises(
+        TypeError, match=rf"^{name} has no parameter 'gama' \(did you mean 'gamma'\?\); it has .*kernel"
+    ):
+        kind(gama=1.0)
+    with pytest.raises(TypeError, match=rf"^{name} takes its parameters by name"):
+        kind(1.0)
+
+    class Mine(kind):
+        def __init__(self, width=1.0):
+            super().__init__(gamma=width)
+
+    assert Mine(2.0).gamma == 2.0  # a user's constructor is the user's
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_a_wrong_word_brings_the_nearest_right_one(name, data):
+    X, y = data
+    model = getattr(kernsift, name)(kernel="poly")
+    arguments = (X[:-1], y[:-1], X[1:]) if name == "KernelLSTD" else (X, (y > 0) if "Classifier" in name else y)
+    with pytest.raises(ValueError, match=r"Got 'poly' instead. \(did you mean 'polynomial'\?\)"):
+        (model.partial_fit if name == "KernelLSTD" else model.fit)(*arguments)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_columns_that_are_no_numbers_are_named(library, data):
+    """Dates were fitted as nanoseconds without a word; a text came without its column."""
+    frames = pytest.importorskip(library, reason=f"needs {library}")
+    X, y = data
+    n = len(X)
+    when = np.datetime64("2026-01-01", "us") + np.arange(n).astype("m8[h]")
+    columns = {
+        "when": (when, "column 'when' of X holds dates or durations"),
+        "for": (when - when[0], "column 'for' of X holds dates or durations"),
+        "colour": (["red"] * n, "column 'colour' of X holds 'red' in row 0, which is no number"),
+    }
+    plain = frames.DataFrame({"a": X[:, 0], "b": X[:, 1]})
+    for name, (values, said) in columns.items():
+        frame = frames.DataFrame({"a": X[:, 0], name: values})
+        for kind in (OnlineLSSVMRegressor, kernsift.SubsetLSSVMRegressor, kernsift.LSSVMRegressor):
+            with pytest.raises(ValueError, match=said):
+                kind(gamma=0.5).fit(frame, y)
+            model = kind(gamma=0.5).fit(plain, y)
+            before = frozen(model)
+            with pytest.raises(ValueError, match=said):
+                model.predict(frame)
+            assert frozen(model) == before
+    for values in (when[:, None], (when - when[0])[:, None]):
+        with pytest.raises(ValueError, match=r"X holds dates or durations \((date|time)"):
+            OnlineLSSVMRegressor().fit(values, y)
+    with pytest.raises(ValueError, match="y holds dates or durations"):
+        OnlineLSSVMRegressor().fit(X, when)
+    with pytest.raises(ValueError, match="column 1 of X holds 'b' in row 1"):
+        OnlineLSSVMRegressor().fit(np.array([["1", "2"], ["3", "b"]], dtype=object), y[:2])
+
+
+def test_one_row_may_be_any_row_of_numbers(data, fitted):
+    """What is not a contiguous row of float64 got the binding's own words."""
+    X, _ = data
+    row = np.round(X[0], 1)
+    expected = fitted.predict_one(row)
+    for same in (row.tolist(), tuple(row.tolist()), np.repeat(row, 2)[::2], row.astype("longdouble")):
+        assert fitted.predict_one(same) == expected
+    assert fitted.predict_one(row.astype(np.float32)) == pytest.approx(expected, abs=1e-6)  # rounded to single
+    before = frozen(fitted)
+    for bad, said in (
+        (X[:2], r"x has shape \(2, 3\): give one row|x has shape"),
+        (row[:2], r"x has shape \(2,\), expected \(3,\): one number for each feature"),
+        ("abc", "x must be a row of numbers"),
+        (None, "x has shape"),
+        (3.0, "x has shape"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            fitted.predict_one(bad)
+    assert frozen(fitted) == before
+    again = pickle.loads(before)
+    fitted.update(row, 0.5)
+    again.update(row.tolist(), 0.5)
+    assert again.n_samples_seen_ == fitted.n_samples_seen_ == len(X) + 1
+    np.testing.assert_allclose(again.predict(X), fitted.predict(X), rtol=0, atol=1e-12)  # a copy rounds otherwise

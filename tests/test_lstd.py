@@ -328,9 +328,9 @@ BAD = {
     "too few rewards": ((Z4, np.zeros(3), Z4), {}, "one reward for each transition"),
     "NaN state": ((np.full((4, 1), np.nan), np.zeros(4), Z4), {}, "contains NaN"),
     "NaN next state": ((Z4, np.zeros(4), np.full((4, 1), np.nan)), {}, "S_next contains NaN"),
-    "terminal of numbers": ((Z4, np.zeros(4), Z4), {"terminal": [0, 1, 0, 1]}, "terminal must be boolean"),
+    "terminal of numbers": ((Z4, np.zeros(4), Z4), {"terminal": [0, 1, 2, 1]}, "terminal holds .*give True or 1"),
     "terminal too short": ((Z4, np.zeros(4), Z4), {"terminal": [True]}, "terminal has shape"),
-    "start of text": ((Z4, np.zeros(4), Z4), {"start": ["a"] * 4}, "start must be boolean"),
+    "start of text": ((Z4, np.zeros(4), Z4), {"start": ["a"] * 4}, "start holds .*give True or 1"),
     "more features than before": ((np.zeros((4, 2)), np.zeros(4), np.zeros((4, 2))), {}, "2 features.*expecting 1"),
 }
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from functools import cache
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from ._validation import check_ridge
+from ._validation import StrOptions, check_ridge, did_you_mean
 
 
 @cache
@@ -49,8 +49,28 @@ def in_precision_of(X: Any, *parts: NDArray[Any]) -> Any:
 class Estimator(BaseEstimator):
     """Base of all estimators: a file; a link to the documentation."""
 
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        # the constructor may be a base's, whose name Python would give
+        if cls.__init__.__module__.partition(".")[0] == "kernsift":
+            known = cls._get_param_names()
+            if args:
+                raise TypeError(f"{cls.__name__} takes its parameters by name, such as {cls.__name__}({known[0]}=...)")
+            unknown = next((name for name in kwargs if name not in known), None)
+            if unknown is not None:
+                hint = did_you_mean(unknown, known)
+                raise TypeError(f"{cls.__name__} has no parameter {unknown!r}{hint}; it has {', '.join(known)}")
+        return super().__new__(cls)
+
     def _validate_params(self) -> None:
-        super()._validate_params()
+        try:
+            super()._validate_params()
+        except ValueError as error:
+            for name, value in self.get_params(deep=False).items():
+                options = [c.options for c in self._parameter_constraints.get(name, ()) if isinstance(c, StrOptions)]
+                if isinstance(value, str) and options and f"'{name}' parameter" in str(error):
+                    hint = did_you_mean(value, sorted(set().union(*options)))
+                    raise type(error)(f"{error}{hint}") from None
+            raise
         check_ridge(getattr(self, "alpha", None))
 
     _doc_link_module = "kernsift"

@@ -37,7 +37,8 @@ class KRLSRegressor(OnlineLSSVMRegressor):
         What a novel row means once there are ``max_basis`` kernels: nothing more than any other row (the dictionary is
         frozen, and ``audit_`` counts the rows so), the oldest kernel leaves, or the kernel that lowers the cost least.
     forgetting : float in [1e-6, 1], default=1.0
-        Weight of a row against the one after it; below 1 it needs ``alpha > 0``.
+        Weight of a row against the one after it; below 1 it needs ``alpha > 0``.  What holds of the ridge and of
+        standard deviations then: :class:`OnlineLSSVMRegressor`.
     n_jobs : int or None, default=None
         Threads for predictions.
     random_state : int, RandomState or None

@@ -162,7 +162,7 @@ class KernelLSTD(FittedCore):
             States before and after.  Where an episode ends, S_next has no say, but must be finite.
         r : array-like of shape (n_transitions,)
             Rewards.
-        terminal : array-like of bool, shape (n_transitions,), optional
+        terminal : array-like of bool or of 0 and 1, shape (n_transitions,), optional
             Where an episode ends: no reward comes after.  None: nowhere.
         start : array-like of bool, shape (n_transitions,), optional
             Where an episode starts, so that the trace forgets what was before.  The first transition of all and those
@@ -272,8 +272,10 @@ def _flags(values: ArrayLike | None, n: int, name: str) -> NDArray[np.bool_]:
     if values is None:
         return np.zeros(n, dtype=bool)
     flags = np.asarray(values)
-    if flags.dtype != np.bool_:
-        raise ValueError(f"{name} must be boolean, got dtype {flags.dtype}; write np.asarray({name}, dtype=bool)")
+    if flags.dtype != np.bool_ and not (flags.dtype.kind in "iuf" and np.isin(flags, (0, 1)).all()):
+        raise ValueError(
+            f"{name} holds {flags.ravel()[:4].tolist()}: give True or 1 where it holds, False or 0 elsewhere"
+        )
     if flags.shape != (n,):
         raise ValueError(f"{name} has shape {flags.shape}, expected {(n,)}: one flag for each transition")
-    return np.ascontiguousarray(flags)
+    return np.ascontiguousarray(flags, dtype=bool)

@@ -29,7 +29,8 @@ class OnlineLSSVMRegressor(RegressorMixin, StreamRegression):
 
     Each row is learned in O(m²) for m kernels, whatever the number of rows seen [1]_.  A row becomes a kernel when
     it is novel and useful; at ``max_basis`` the kernel that lowers the cost least leaves.  The model is the exact
-    minimiser of its regularised cost after every row.
+    minimiser of its regularised cost after every row (with ``forgetting`` below 1 for a ridge near ``alpha``, see
+    there).
 
     Parameters
     ----------

@@ -17,6 +17,7 @@ from ._validation import (
     check_weights,
     checked_block,
     fit_context,
+    one_row,
     unchanged_on_error,
 )
 from ._warm_up import until_known
@@ -135,9 +136,19 @@ class Stream(OnlineBase):
         core = self.__dict__.get("_core") or self._ready()
         try:
             return core.predict_one(x)
+        except TypeError:  # not a contiguous row of float64
+            return self._scores_of_one(one_row(x))
         except ValueError:
             check_one_row(self, x)
             raise
+
+    def _learn_one(self, core: Any, x: Any, target: float | NDArray[np.float64], sample_weight: float) -> None:
+        try:
+            core.update(x, target, sample_weight)
+        except TypeError:  # not a contiguous row of float64
+            core.update(one_row(x), target, float(sample_weight))
+        if self.alpha == "gcv":
+            choose_if_due(core)
 
     def _ready(self) -> Any:
         """The core, for one row to be predicted."""
@@ -318,9 +329,7 @@ class StreamRegression(Stream):
             self._arrive(x, y, sample_weight)
             return
         target = y if isinstance(y, float) else np.atleast_1d(np.asarray(y, dtype=np.float64))
-        core.update(x, target, sample_weight)
-        if self.alpha == "gcv":
-            choose_if_due(core)
+        self._learn_one(core, x, target, sample_weight)
 
     def predict_one(self, x: NDArray[np.float64]) -> Any:
         """Predict one row without scikit-learn's validation; NaN and infinity are refused.

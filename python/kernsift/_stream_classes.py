@@ -10,7 +10,6 @@ from sklearn.exceptions import NotFittedError
 
 from . import _core
 from ._calibration import softmax
-from ._online_ridge import choose_if_due
 from ._online_stream import Prequential, Stream, check_delay
 from ._validation import unchanged_on_error
 
@@ -135,12 +134,10 @@ class StreamClassification(Stream):
         else:
             target = np.full(len(classes), -1.0)
             target[place] = 1.0
-        apriori = core.predict_one(x)
-        core.update(x, target, sample_weight)
+        apriori = self._scores_of_one(x)
+        self._learn_one(core, x, target, sample_weight)
         row, weight = np.reshape(target, (1, -1)), np.array([sample_weight], dtype=np.float64)
         self._calibration = _core.calibrate(apriori[None, :], row, weight, *self._calibration)
-        if self.alpha == "gcv":
-            choose_if_due(core)
 
     def _one_row(self, x: Any, y: Any, sample_weight: float, fresh: bool) -> Any:
         return self._look(x, [y], None, [sample_weight], restart="_core" not in self.__dict__)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import difflib
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from numbers import Real
@@ -18,6 +19,7 @@ from sklearn.utils.validation import validate_data as _validate_data
 
 from ._core import LARGEST, SMALLEST
 from ._reports import has_learned
+from ._tables import refuse_dates, refuse_texts
 
 __all__ = [
     "Interval",
@@ -33,8 +35,10 @@ __all__ = [
     "check_unchanged",
     "check_weights",
     "checked_block",
+    "did_you_mean",
     "fit_context",
     "is_empty_block",
+    "one_row",
     "replaced_at_once",
     "ridge_grid",
     "unchanged_on_error",
@@ -44,21 +48,28 @@ __all__ = [
 fit_context = _fit_context
 
 
-def _as_value_errors(check: Callable[..., Any]) -> Callable[..., Any]:
-    """What numpy cannot make a double of, said in the way of every other refusal."""
+def _as_value_errors(check: Callable[..., Any], place: int) -> Callable[..., Any]:
+    """What numpy cannot make a double of, said in the way of every other refusal; the data are argument `place`."""
 
     @wraps(check)
     def checked(*args: Any, **kwargs: Any) -> Any:
+        what = kwargs.get("input_name", "X") or "X"
+        refuse_dates(args[place], what)
+        if kwargs.get("y_numeric"):
+            refuse_dates(args[place + 1], "y")
         try:
             return check(*args, **kwargs)
         except OverflowError as error:  # a Python integer of more than 308 digits
             raise ValueError(f"the data hold a number beyond the range of a double: {error}") from error
+        except (ValueError, TypeError) as error:
+            refuse_texts(args[place], what, error)
+            raise
 
     return checked
 
 
-check_array = _as_value_errors(_check_array)
-validate_data = _as_value_errors(_validate_data)
+check_array = _as_value_errors(_check_array, 0)
+validate_data = _as_value_errors(_validate_data, 1)
 
 
 @contextmanager
@@ -121,6 +132,13 @@ def _first_row_not_finite(X: ArrayLike, y: ArrayLike) -> int | None:
         finite = np.isfinite(numbers).reshape(len(numbers), -1).all(axis=1) if numbers.ndim else np.ones(1, bool)
         bad += np.flatnonzero(~finite)[:1].tolist()
     return min(bad, default=None)
+
+
+def did_you_mean(word: str, words: Sequence[str]) -> str:
+    """Return the end of an error: the nearest of the words that would have been right, if one is near."""
+    begins = [known for known in words if word and known.startswith(word)]
+    near = begins or difflib.get_close_matches(word, words, n=1, cutoff=0.6)
+    return f" (did you mean {near[0]!r}?)" if near else ""
 
 
 def check_ridge(alpha: Any) -> None:
@@ -193,9 +211,23 @@ def check_unchanged(estimator: BaseEstimator, begun_with: dict[str, Any], when: 
             )
 
 
+def one_row(x: Any) -> NDArray[np.float64]:
+    """Return a row of numbers of any kind as the core takes it."""
+    try:
+        row = np.ascontiguousarray(x, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"x must be a row of numbers, one for each feature; got {x!r:.60}") from None
+    if row.ndim != 1 or np.ndim(x) != 1:
+        raise ValueError(f"x has shape {np.shape(x)}: give one row, of shape (n_features,)")
+    return row
+
+
 def check_one_row(estimator: Any, x: NDArray[np.float64]) -> None:
-    """Name the first feature of a row that is NaN or infinite."""
-    if x.ndim == 1 and not (finite := np.isfinite(x)).all():
+    """Say what is wrong with a row: its shape, or the first feature that is NaN or infinite."""
+    expected = getattr(estimator, "n_features_in_", None)
+    if x.shape != (expected,):
+        raise ValueError(f"x has shape {x.shape}, expected {(expected,)}: one number for each feature")
+    if not (finite := np.isfinite(x)).all():
         j = int(np.argmin(finite))
         names = getattr(estimator, "feature_names_in_", None)
         which = j if names is None or len(names) != len(x) else repr(str(names[j]))
