@@ -461,7 +461,9 @@ class FirstRowsMachine(RuleBasedStateMachine):
 
 
 TestFirstRows = FirstRowsMachine.TestCase
-TestFirstRows.settings = of_profile(stateful_step_count=6, max_examples=settings().max_examples // 3)  # widths take long
+TestFirstRows.settings = of_profile(
+    stateful_step_count=6, max_examples=settings().max_examples // 3
+)  # widths take long
 TestOnline = OnlineMachine.TestCase
 TestOnline.settings = of_profile(stateful_step_count=20)
 TestClassifier = ClassifierMachine.TestCase

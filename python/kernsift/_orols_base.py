@@ -17,7 +17,7 @@ from ._kernel import LEARNING_CONSTRAINTS
 from ._learn_gamma import wants_learning, width_of
 from ._memory import ROW_VECTORS, check_memory
 from ._orols_noise import design_of, noise_variance
-from ._selectors import kernel_for
+from ._selectors import kernel_of
 from ._threads import n_threads
 from ._validation import (
     Interval,
@@ -198,7 +198,7 @@ class OROLSBase(Estimator):
         if any(map(wants_learning, widths)):
             learned = width_of(self, table)
             widths = [learned if wants_learning(g) else g for g in widths]
-        kernels = [kernel_for(self, g, table.X, table.distinct) for g in widths]
+        kernels = [kernel_of(self, g, table) for g in widths]
         for kernel in kernels:
             check_rows(kernel, X)
             _check_columns(kernel, X)
