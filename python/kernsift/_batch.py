@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Real
 from typing import Any, Self
 
@@ -12,13 +13,13 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from . import _core
 from ._calibration import fit_temperature, softmax
-from ._canonical import Table, canonical_rows, canonical_table, draw_seed
+from ._canonical import Table, canonical_table, draw_seed
 from ._classes import class_targets, how_few
 from ._estimator import Estimator, in_precision_of
-from ._kernel import LEARNING_CONSTRAINTS, make_kernel, resolve_gamma
+from ._kernel import LEARNING_CONSTRAINTS, resolve_gamma
 from ._learn_gamma import learned_width, wants_learning
 from ._robust import iterate_weights
-from ._selectors import kernel_for
+from ._selectors import kernel_of
 from ._validation import (
     Interval,
     StrOptions,
@@ -59,7 +60,7 @@ class BatchLSSVM(Estimator):
     # --- fitting ---
 
     def _fit_rows(self, X: NDArray[np.float64], targets: NDArray[np.float64], weight: NDArray[np.float64]) -> None:
-        table = canonical_table(X, targets, weight)
+        table = canonical_table(X, targets, weight, self._table_seed())
         self._check_memory(len(table.X), X.shape[1], targets.shape[1])
         v = table.weight
         alphas = self._alphas()
@@ -99,6 +100,10 @@ class BatchLSSVM(Estimator):
         out[used] = (1.0 - part) + part * slack[group]
         return out
 
+    def _table_seed(self) -> int:
+        """The seed of the rows that gamma="median" is taken from."""
+        return draw_seed(self.random_state) if isinstance(self.gamma, str) and self.gamma == "median" else 0
+
     def _alphas(self) -> NDArray[np.float64]:
         if not isinstance(self.alpha, str):
             return np.array([float(self.alpha)])
@@ -136,10 +141,7 @@ class BatchLSSVM(Estimator):
         errors = []
         for gamma in widths:
             problem = None  # there is room for the best one and a new one
-            if isinstance(gamma, str) and gamma == "median":
-                kernel = kernel_for(self, gamma, data, canonical_rows(data, v, draw_seed(self.random_state)))
-            else:
-                kernel = make_kernel(self.kernel, gamma, self.degree, self.coef0, data, v, None)
+            kernel = kernel_of(self, gamma, replace(table, weight=v))
             check_rows(kernel, data)
             problem = self._make_problem(kernel, table, part)
             if not choose:

@@ -39,10 +39,11 @@ def make_kernel(
     X: NDArray[np.float64],
     sample_weight: NDArray[np.float64],
     random_state: Any,
+    centre: NDArray[np.float64] | None = None,
 ) -> Kernel:
-    """Build the kernel for data that begins with X; its centre is the first row."""
+    """Build the kernel for data that begins with X; its centre is the first row unless given."""
     widths = resolve_gamma(gamma, X, sample_weight, random_state)
-    return Kernel(name, widths, int(degree), float(coef0), np.ascontiguousarray(X[0]))
+    return Kernel(name, widths, int(degree), float(coef0), np.ascontiguousarray(X[0] if centre is None else centre))
 
 
 def resolve_gamma(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from numbers import Integral, Real
 from typing import Any
 
@@ -15,7 +16,8 @@ from ._estimator import Estimator
 from ._kernel import LEARNING_CONSTRAINTS
 from ._learn_gamma import wants_learning, width_of
 from ._memory import ROW_VECTORS, check_memory
-from ._selectors import kernel_for
+from ._orols_noise import design_of, noise_variance
+from ._selectors import kernel_of
 from ._threads import n_threads
 from ._validation import (
     Interval,
@@ -196,47 +198,27 @@ class OROLSBase(Estimator):
         if any(map(wants_learning, widths)):
             learned = width_of(self, table)
             widths = [learned if wants_learning(g) else g for g in widths]
-        kernels = [kernel_for(self, g, table.X, table.distinct) for g in widths]
+        kernels = [kernel_of(self, g, table) for g in widths]
         for kernel in kernels:
             check_rows(kernel, X)
             _check_columns(kernel, X)
         allowed = self._allowed(table)
-        data = table.X
-        most = self._most(len(data))
-        self._check_memory(len(data), X.shape[1], max(b.shape[1] for b in targets), len(allowed), len(kernels))
+        widest = max(b.shape[1] for b in targets)
+        self._check_memory(len(table.X), X.shape[1], widest, len(allowed), len(kernels))
         random = check_random_state(self.random_state)
         found = []
         ends = np.cumsum([block.shape[1] for block in targets])
         for block in np.split(table.targets, ends[:-1], axis=1):
             # Squares of large targets times squares of large columns overflow; a power of two changes no digit.
             unit = 2.0 ** np.floor(np.log2(np.abs(block).max(initial=0.0) or 1.0))
-            block = block / unit
-            result = _core.forward_selection(
-                kernels,
-                data,
-                np.ascontiguousarray(block),
-                table.weight,
-                allowed,
-                rows=table.n_weighted,
-                selection=self.selection,
-                n_candidates=0 if self.n_candidates is None else int(self.n_candidates),
-                reestimate=self.alpha == "gcv",
-                alpha=0.0 if self.alpha == "gcv" else float(self.alpha),
-                stop="none" if self.stop is None else self.stop,
-                patience=int(self.patience),
-                tol=float(self.tol),
-                max_basis=most,
-                error_tol=float(self.error_tol),
-                max_condition=float(self.max_condition),
-                fit_intercept=bool(self.fit_intercept),
-                seed=int(random.randint(np.iinfo(np.int32).max)),
-                threads=n_threads(self.n_jobs),
-                cache_bytes=float(self.cache_size) * 1e6,
-            )
+            rows = table.X, np.ascontiguousarray(block / unit), table.weight
+            select = partial(self._select_from, kernels, seed=int(random.randint(np.iinfo(np.int32).max)))
+            result = select(rows, allowed, table.n_weighted)
+            result["noise"] = noise_variance(result, kernels, rows, allowed, int(self.fit_intercept), select)
             result["chosen"] = table.rows[result["chosen"]]
             for name in ("coef", "intercept"):
                 result[name] *= unit
-            for name in ("gcv_path", "rss_path", "rss", "cost"):
+            for name in ("gcv_path", "rss_path", "rss", "cost", "noise"):
                 result[name] *= unit * unit
             found.append(result)
         self._kernel_state: dict[str, Any] = {
@@ -249,6 +231,36 @@ class OROLSBase(Estimator):
         self.n_samples_seen_ = len(X)
         return found
 
+    def _select_from(
+        self,
+        kernels: list[Any],
+        rows: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
+        allowed: NDArray[np.int64],
+        n: float,
+        seed: int,
+    ) -> dict[str, Any]:
+        """One selection from rows, targets and weights that stand for n rows."""
+        return _core.forward_selection(
+            kernels,
+            *rows,
+            allowed,
+            rows=n,
+            selection=self.selection,
+            n_candidates=0 if self.n_candidates is None else int(self.n_candidates),
+            reestimate=self.alpha == "gcv",
+            alpha=0.0 if self.alpha == "gcv" else float(self.alpha),
+            stop="none" if self.stop is None else self.stop,
+            patience=int(self.patience),
+            tol=float(self.tol),
+            max_basis=self._most(len(rows[0])),
+            error_tol=float(self.error_tol),
+            max_condition=float(self.max_condition),
+            fit_intercept=bool(self.fit_intercept),
+            seed=seed,
+            threads=n_threads(self.n_jobs),
+            cache_bytes=float(self.cache_size) * 1e6,
+        )
+
     def _keep_one(self, X: NDArray[np.float64], found: dict[str, Any]) -> None:
         """Take over the model of one selection."""
         m = found["n_basis"]
@@ -259,8 +271,7 @@ class OROLSBase(Estimator):
         self.alpha_: Any = float(found["alpha_path"][m])
         self.gcv_: Any = float(found["gcv_path"][m])
         self.cost_ = self._per_output(found["cost"])
-        freedom = max(found["trace"], np.finfo(float).eps)
-        self.noise_variance_ = self._per_output(found["rss"] / freedom)
+        self.noise_variance_ = self._per_output(found["noise"])
         self.gcv_path_, self.alpha_path_ = found["gcv_path"], found["alpha_path"]
         self.error_path_ = found["rss_path"] / found["rows"]
         self.selection_path_ = found["chosen"]
@@ -336,12 +347,7 @@ class OROLSBase(Estimator):
         """[1 k(X, basis)], the constant only with an intercept."""
         vectors, widths = self.basis_vectors_[which], self._widths[which]
         bias = int(self._has_intercept)
-        design = np.ones((len(X), bias + len(vectors)))
-        for g, kernel in enumerate(self._kernels()):
-            mine = np.flatnonzero(widths == g)
-            if mine.size:
-                design[:, bias + mine] = kernel.matrix(X, np.ascontiguousarray(vectors[mine]))
-        return design
+        return design_of(self._kernels(), X, vectors, widths, bias)
 
     def _pseudoinverse(
         self, X: ArrayLike, sample_weight: ArrayLike | None, which: NDArray[np.intp] | slice

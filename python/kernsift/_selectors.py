@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._canonical import Canonical, canonical_rows
-from ._kernel import _MEDIAN_ROWS, resolve_gamma
+from ._canonical import Canonical, Table, canonical_rows
+from ._kernel import _MEDIAN_ROWS, make_kernel, resolve_gamma
 from ._memory import ROW_VECTORS, STRIPS, check_memory
 
 Array = NDArray[np.float64]
@@ -42,8 +42,17 @@ def kernel_for(estimator: Any, gamma: Any, X: Array, rows: Canonical) -> _core.K
     else:  # summed in an order that the seed does not change
         order = np.argsort(keys, kind="stable")
         widths = resolve_gamma(gamma, X[rows.which[order]], rows.weight[order])
-    centre = X[rows.which[keys.argmin()]].copy()
+    centre = X[rows.which[keys.argmin()]].copy()  # as of a `Table`
     return _core.Kernel(estimator.kernel, widths, int(estimator.degree), float(estimator.coef0), centre)
+
+
+def kernel_of(estimator: Any, gamma: Any, table: Table) -> _core.Kernel:
+    """Make the kernel of an estimator's parameters and of a gamma, from rows in canonical form."""
+    X, weight = table.X, table.weight
+    if isinstance(gamma, str) and gamma == "median":
+        X = X[table.distinct.which[:_MEDIAN_ROWS]]
+        weight = np.ones(len(X))
+    return make_kernel(estimator.kernel, gamma, estimator.degree, estimator.coef0, X, weight, None, table.X[0])
 
 
 @dataclass

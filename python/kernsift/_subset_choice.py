@@ -16,7 +16,7 @@ from ._feature_vectors import FeatureVectorSelector
 from ._learn_gamma import wants_learning, width_of
 from ._memory import check_memory
 from ._pruned import Path, enough, errors_held_out, prune
-from ._selectors import SELECTORS, Task, kernel_for, select
+from ._selectors import SELECTORS, Task, kernel_of, select
 from ._subset_state import SKETCH, Basis, solution_doubles, sums_doubles
 from ._threads import n_threads
 from ._validation import check_rows
@@ -46,7 +46,7 @@ def choose_basis(model: Any, table: Table, without_targets: bool = False) -> tup
     if wants_learning(model.gamma) and without_targets:
         raise ValueError("gamma='learn' looks at y: give y to select_basis")
     gamma = width_of(model, table) if wants_learning(model.gamma) else model.gamma
-    kernel = kernel_for(model, gamma, table.X, table.distinct)
+    kernel = kernel_of(model, gamma, table)
     X, targets = table.given, None if without_targets else table.targets
     check_rows(kernel, X)
     if not isinstance(model.basis, str):
