@@ -181,8 +181,8 @@ def test_tables_whose_data_are_absent_are_skipped_and_named(folder, tmp_path, ca
     monkeypatch.setattr(main, "TABLES", tables)
     for given in ([], ["--data", str(tmp_path)]):
         assert main.main(["--quick", *given, "--results", str(tmp_path / "R.md")]) == 0
-        said = capsys.readouterr().out
-        assert "JP1: skipped" in said
-        assert "skipped: JP1; missing: abalone: give their folder with --data" in said
+        said = capsys.readouterr()
+        assert "JP1: skipped" in said.out
+        assert "skipped: JP1; missing: abalone: give their folder with --data" in said.err
     assert made == ["OROLS3", "OROLS3"]
     assert main.main(["--table", "JP1", "--results", str(tmp_path / "R.md")]) == 1  # named, and not made

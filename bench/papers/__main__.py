@@ -67,7 +67,7 @@ def main(arguments: list[str] | None = None) -> int:
     if skipped:
         sets = sorted({name for names in skipped.values() for name in names})
         how = "give their folder with --data, or add --download"
-        print(f"skipped: {', '.join(skipped)}; missing: {', '.join(sets)}: {how}")
+        print(f"skipped: {', '.join(skipped)}; missing: {', '.join(sets)}: {how}", file=sys.stderr)
     named = set(options.table + [drawn_by[figure] for figure in options.figure])
     return 1 if named & set(skipped) else 0
 
