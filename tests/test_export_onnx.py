@@ -242,7 +242,7 @@ def test_options_of_skl2onnx():
     rows = NEW.astype(np.float32)
     options = {id(estimator): {"raw_scores": True, "zipmap": False}}
     model = skl2onnx.to_onnx(estimator, rows[:1], options=options, target_opset=15)
-    assert error(run(model, rows)["probabilities"], estimator.decision_function(rows)) < 1e-5
+    assert error(run(model, rows)["probabilities"], estimator.decision_function(rows.astype(float))) < 1e-5
     dictionaries = run(skl2onnx.to_onnx(estimator, rows[:1], target_opset=15), rows)["output_probability"]
     assert set(dictionaries[0]) == set(estimator.classes_)
 

@@ -412,7 +412,7 @@ def test_eigenvectors_in_the_place_of_a_factor_are_asked_for(monkeypatch, all_is
 def test_a_selection_without_a_cap_asks_for_what_is_certain(monkeypatch):
     X, y = problem(200)
     rows = np.arange(2e6)[:, None]
-    monkeypatch.setattr(_memory, "available_bytes", lambda: 2**20 * 64)
+    monkeypatch.setattr(_memory, "available_bytes", lambda: 2**20 * 256)
     kernsift.OROLSRegressor(gamma=0.1, max_basis=None).fit(X, y)
     with pytest.raises(MemoryError, match=r"up to 2000000 kernels .*with None no column is asked for ahead"):
         kernsift.OROLSRegressor(gamma=1.0, max_basis=2_000_000).fit(rows, rows[:, 0])

@@ -291,7 +291,6 @@ def test_a_row_out_of_the_kernels_range_leaves_update_as_it_was(rng, kernel):
             with pytest.raises(ValueError, match="overflows"):
                 model.update(far, Y[i])
         assert pickle.dumps(model) == before
-        pickle.dumps(calm)  # reading may change the last bits of what follows: both are read
         model.update(X[i], Y[i])
         calm.update(X[i], Y[i])
     np.testing.assert_array_equal(model.predict(X), calm.predict(X))
