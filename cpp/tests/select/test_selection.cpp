@@ -1,4 +1,4 @@
-// Choosing a basis and fitting on it: the parts of feature_vectors, pivots, subset and the pruning path.
+// Choosing a basis and fitting on it: feature vectors, pivots, the sums of a subset model, the pruning path.
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <chrono>
