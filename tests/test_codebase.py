@@ -10,6 +10,7 @@ import importlib.metadata
 import inspect
 import re
 import tomllib
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import kernsift
@@ -23,6 +24,8 @@ needs_sources = pytest.mark.skipif(
 PAPERS = ("JPs", "JP", "OROLS", "EFVS", "ISLS", "Engel", "LSTD", "MATH", "BEYOND")
 TAG = re.compile(rf"\[((?:{'|'.join(PAPERS)}) [\w.]+)\]")
 LOOKS_LIKE_TAG = re.compile(rf"\[(?:{'|'.join(PAPERS)})\b[^\]\n]*\]")
+#: The rooms of cpp/core: a file includes its own room and those before it.
+ROOMS = ("base", "simd", "linalg", "kernel", "ridge", "select", "stream", "batch")
 LONGEST = 450  # lines: a file much over 400 holds more than one thing
 
 
@@ -135,6 +138,51 @@ def house_problems(root: Path) -> list[str]:
     return problems
 
 
+def include_problems(root: Path) -> list[str]:
+    """Files of the core outside a room, includes that break the order of the rooms, and circles of includes."""
+    core, problems, graph = root / "cpp" / "core", [], {}
+    for path in sources(core, ".cpp", ".hpp", ".h"):
+        name, room = path.relative_to(core).as_posix(), path.relative_to(core).parts[0]
+        if room not in ROOMS:
+            problems.append(f"{name}: not in a room")
+            continue
+        found = re.findall(r'^\s*#\s*include\s*"([^"]+)"', path.read_text(encoding="utf-8"), re.M)
+        graph[name] = [include.removeprefix("core/") for include in found]
+        for include in found:
+            other = include.removeprefix("core/").partition("/")[0]
+            if not include.startswith("core/") or other not in ROOMS:
+                problems.append(f"{name}: includes {include}, which is in no room of the core")
+            elif ROOMS.index(other) > ROOMS.index(room):
+                problems.append(f"{name}: includes {include}, of a room below its own")
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        problems.append(f"a circle of includes: {' -> '.join(error.args[1])}")
+    return problems
+
+
+@needs_sources
+def test_a_room_of_the_core_includes_itself_and_rooms_above_it():
+    assert {p.name for p in (ROOT / "cpp" / "core").iterdir()} == set(ROOMS)
+    assert include_problems(ROOT) == []
+
+
+@needs_sources
+def test_the_tests_of_the_core_are_in_its_rooms():
+    folders = {p.name for p in (ROOT / "cpp" / "tests").iterdir() if p.is_dir()}
+    assert folders <= set(ROOMS)
+
+
+@needs_sources
+def test_the_picture_of_the_house_counts_the_files_of_each_room():
+    page = ROOT / "docs" / "develop" / "house.md"
+    if not page.is_file():
+        pytest.skip("docs are not beside these tests")
+    drawn = re.findall(r"^│  (\w+) +(\d+) files  ", page.read_text(encoding="utf-8"), re.M)
+    counted = [(room, str(len(sources(ROOT / "cpp" / "core" / room, ".cpp", ".hpp")))) for room in ROOMS]
+    assert drawn == counted
+
+
 @needs_sources
 def test_every_tag_in_the_core_has_a_row():
     assert tag_problems(ROOT) == []
@@ -171,23 +219,25 @@ def test_one_version():
 
 # ---- the rules can fail
 
-ROW = "| JP 14 | w_b = a + (delta / Delta) g | core/online.cpp::Online::grow | test_JP_14_growth | none |\n"
+ROW = "| JP 14 | w_b = a + (delta / Delta) g | core/stream/online.cpp::Online::grow | test_JP_14_growth | none |\n"
 HEAD = "| tag | identity | file::function | test | erratum |\n|---|---|---|---|---|\n"
 
 
 @pytest.fixture
 def house(tmp_path):
     """A house without fault."""
-    for folder in ("cpp/core", "cpp/tests", "python", "tests"):
+    for folder in ("cpp/core/base", "cpp/core/stream", "cpp/tests", "python", "tests"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "cpp/EQUATIONS.md").write_text(HEAD + ROW)
-    (tmp_path / "cpp/core/online.cpp").write_text("void Online::grow() {\n  w_b = a;  // [JP 14]\n}\n")
+    (tmp_path / "cpp/core/base/types.hpp").write_text("")
+    (tmp_path / "cpp/core/stream/online.hpp").write_text('#include "core/base/types.hpp"\n')
+    (tmp_path / "cpp/core/stream/online.cpp").write_text("void Online::grow() {\n  w_b = a;  // [JP 14]\n}\n")
     (tmp_path / "tests/test_online.py").write_text("def test_JP_14_growth():\n    pass\n")
     return tmp_path
 
 
 def problems_of(root: Path) -> list[str]:
-    return tag_problems(root) + row_problems(root) + house_problems(root)
+    return tag_problems(root) + row_problems(root) + house_problems(root) + include_problems(root)
 
 
 def test_a_house_without_fault_passes(house):
@@ -197,13 +247,16 @@ def test_a_house_without_fault_passes(house):
 @pytest.mark.parametrize(
     ("file", "before", "after", "complaint"),
     [
-        ("cpp/core/online.cpp", "[JP 14]", "[JP 14] [JP 15]", r"\[JP 15\] has no row"),
-        ("cpp/core/online.cpp", "[JP 14]", "[JP 14] [JP, 14]", "not of the form"),
-        ("cpp/core/online.cpp", "[JP 14]", "", r"does not hold \[JP 14\]"),
-        ("cpp/core/online.cpp", "grow", "shrink", "does not hold grow"),
-        ("cpp/core/online.cpp", "void", "#include <pybind11/pybind11.h>\nvoid", "includes Python"),
-        ("cpp/core/online.cpp", "void", "\n" * LONGEST + "void", "lines"),
-        ("cpp/EQUATIONS.md", "core/online.cpp", "core/offline.cpp", "no such place"),
+        ("cpp/core/stream/online.cpp", "[JP 14]", "[JP 14] [JP 15]", r"\[JP 15\] has no row"),
+        ("cpp/core/stream/online.cpp", "[JP 14]", "[JP 14] [JP, 14]", "not of the form"),
+        ("cpp/core/stream/online.cpp", "[JP 14]", "", r"does not hold \[JP 14\]"),
+        ("cpp/core/stream/online.cpp", "grow", "shrink", "does not hold grow"),
+        ("cpp/core/stream/online.cpp", "void", "#include <pybind11/pybind11.h>\nvoid", "includes Python"),
+        ("cpp/core/stream/online.cpp", "void", "\n" * LONGEST + "void", "lines"),
+        ("cpp/core/base/types.hpp", "", '#include "core/stream/online.hpp"\n', "of a room below its own"),
+        ("cpp/core/base/types.hpp", "", '#include "core/base/types.hpp"\n', "a circle of includes: base/types.hpp"),
+        ("cpp/core/stream/online.hpp", "core/base", "core", "in no room"),
+        ("cpp/EQUATIONS.md", "core/stream/online.cpp", "core/stream/offline.cpp", "no such place"),
         ("cpp/EQUATIONS.md", "test_JP_14_growth", "test_JP_14_other", "no test"),
         ("cpp/EQUATIONS.md", "w_b = a + (delta / Delta) g", "", "no identity"),
         ("tests/test_online.py", "test_JP_14_growth", "test_growth", "no test"),

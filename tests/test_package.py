@@ -54,7 +54,24 @@ def test_an_unusable_level_is_an_error_that_names_the_others():
     done = run("import kernsift", KERNSIFT_ISA="v9")
     assert done.returncode != 0
     assert "KERNSIFT_ISA='v9'" in done.stderr
+    assert f"this installation carries {_loader.built_levels()}" in done.stderr
     assert str(USABLE) in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("built", "expected"),
+    [(["v4", "v3", "v2"], "v3"), (["v4", "v2"], "v2"), (["v3"], "v3"), (["baseline"], "baseline"), (["v4"], None)],
+)
+def test_of_the_levels_built_the_best_that_runs_is_loaded(monkeypatch, built, expected):
+    """Builds from source have one level, that of the machine that built them; here on a machine of level v3."""
+    monkeypatch.delenv("KERNSIFT_ISA", raising=False)
+    monkeypatch.setattr(_loader, "built_levels", lambda: built)
+    monkeypatch.setattr(_loader._cpu, "levels", lambda: ["baseline", "v2", "v3"])
+    if expected:
+        assert _loader.choose_level() == expected
+    else:
+        with pytest.raises(ImportError, match=r"built for \['v4'\] but this CPU runs .*'v3'.*build from source"):
+            _loader.choose_level()
 
 
 def test_a_broken_build_raises_and_never_falls_back(tmp_path):

@@ -107,6 +107,7 @@ def test_what_is_published_is_built_with_locked_tools_alone():
     wheels = project["tool"]["cibuildwheel"]
     assert wheels["build-frontend"] == {"name": "pip", "args": ["--no-build-isolation"]}
     assert wheels["before-build"] == "pip install --require-hashes -r {project}/.ci/build.txt"
+    assert wheels["config-settings"] == {"cmake.define.KERNSIFT_LEVELS": "all"}, "a wheel runs on other machines"
     required = {re.match(r"[\w-]+", need)[0] for need in project["build-system"]["requires"]}
     assert required <= set(locked("build"))
     assert {"build", "cibuildwheel"} <= set(locked("wheels"))

@@ -31,7 +31,7 @@ from comparison import LIMIT, differences, moved, verdicts  # noqa: E402
 
 ROOT = HERE.parents[1]
 BASELINE = HERE / "baseline.json"
-OBJECTS = "CMakeFiles/_core_v3.dir/cpp/core"
+OBJECTS = "CMakeFiles/_core_v3.dir"
 LEVEL = "x86-64-v3"
 
 
@@ -85,7 +85,7 @@ def valgrind(folder: Path) -> tuple[Path, dict[str, str]]:
 
 def objects(build: Path, given: bool) -> list[Path]:
     """The core's objects as they go into the module of level v3."""
-    names = sorted(f"{OBJECTS}/{path.name}.o" for path in (ROOT / "cpp/core").glob("*.cpp"))
+    names = sorted(f"{OBJECTS}/{path.relative_to(ROOT).as_posix()}.o" for path in (ROOT / "cpp/core").rglob("*.cpp"))
     if not given:
         cmake, ninja = shutil.which("cmake", path=search_path()), shutil.which("ninja", path=search_path())
         if not cmake or not ninja:

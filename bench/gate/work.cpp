@@ -7,18 +7,18 @@
 #include <memory>
 #include <numeric>
 
-#include "core/feature_vectors.hpp"
-#include "core/forward_selection.hpp"
-#include "core/gram.hpp"
-#include "core/lssvm.hpp"
-#include "core/lstd.hpp"
-#include "core/online_lssvm.hpp"
-#include "core/pivots.hpp"
-#include "core/sls_path.hpp"
-#include "core/sparse_lssvm.hpp"
-#include "core/subset.hpp"
-#include "core/triangles.hpp"
-#include "core/width_gradient.hpp"
+#include "core/batch/lssvm.hpp"
+#include "core/batch/sls_path.hpp"
+#include "core/batch/sparse_lssvm.hpp"
+#include "core/batch/subset.hpp"
+#include "core/batch/width_gradient.hpp"
+#include "core/kernel/gram.hpp"
+#include "core/linalg/blocked_triangles.hpp"
+#include "core/select/feature_vectors.hpp"
+#include "core/select/forward_selection.hpp"
+#include "core/select/pivoted_selection.hpp"
+#include "core/stream/lstd.hpp"
+#include "core/stream/online_lssvm.hpp"
 #include "tests/random.hpp"
 
 // Never inlined nor cloned: valgrind knows it by its name.
@@ -200,7 +200,7 @@ template <SelectionForm form>
 void efvs() {
   const Table t = table(2000, 10);
   const Kernel kernel = kernel_of(10);
-  Patterns patterns(kernel, t.X, all(2000));
+  SelectableRows patterns(kernel, t.X, all(2000));
   FeatureVectorSettings settings;
   settings.max_basis = 80;
   settings.candidate_tol = 1e-8;
@@ -213,10 +213,10 @@ template <int which>
 void pivoting() {
   const Table t = table(2000, 10);
   const Kernel kernel = kernel_of(10);
-  Patterns patterns(kernel, t.X, all(2000));
+  SelectableRows patterns(kernel, t.X, all(2000));
   RowMatrix L(80, 80);
   measured([&] {
-    if (which == 0) independent(patterns, 1e-3, 1, L);
+    if (which == 0) independent_rows(patterns, 1e-3, 1, L);
     if (which == 1) greedy_pivots(patterns, 1e-8, 80);
     if (which == 2) random_pivots(patterns, t.ones, 1e-8, 80, 40, 3);
   });

@@ -9,9 +9,9 @@
 #include <stdexcept>
 #include <string>
 
-#include "core/arrays.hpp"
-#include "core/model_mutex.hpp"
-#include "core/types.hpp"
+#include "core/base/arrays.hpp"
+#include "core/base/types.hpp"
+#include "core/stream/model_mutex.hpp"
 
 namespace kernsift {
 
@@ -108,7 +108,7 @@ void bind_forward(py::module_& m);
 void bind_kernel(py::module_& m);
 void bind_lssvm(py::module_& m);
 void bind_lstd(py::module_& m);
-void bind_parts(py::module_& m);
+void bind_building_blocks(py::module_& m);
 void bind_online(py::module_& m);
 void bind_subset(py::module_& m);
 void bind_widths(py::module_& m);

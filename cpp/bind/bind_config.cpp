@@ -1,6 +1,6 @@
 #include "bind/bind.hpp"
-#include "core/kernels.hpp"
-#include "core/range.hpp"
+#include "core/base/limits.hpp"
+#include "core/kernel/kernels.hpp"
 
 #ifndef KERNSIFT_LEVEL
 #define KERNSIFT_LEVEL "baseline"

@@ -1,7 +1,7 @@
 #include <pybind11/stl.h>
 
 #include "bind/bind.hpp"
-#include "core/forward_selection.hpp"
+#include "core/select/forward_selection.hpp"
 
 namespace kernsift {
 

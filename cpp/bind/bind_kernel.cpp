@@ -1,7 +1,7 @@
 #include "bind/bind.hpp"
-#include "core/expand_single.hpp"
-#include "core/kernels.hpp"
-#include "core/parallel.hpp"
+#include "core/base/parallel.hpp"
+#include "core/kernel/expand_single.hpp"
+#include "core/kernel/kernels.hpp"
 
 namespace kernsift {
 

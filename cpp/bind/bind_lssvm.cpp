@@ -1,8 +1,8 @@
 // LS-SVM on batches, dense and pruned. Nothing bound here is kept by an estimator: they carry arrays.
 #include "bind/bind.hpp"
-#include "core/lssvm.hpp"
-#include "core/sls_path.hpp"
-#include "core/sparse_lssvm.hpp"
+#include "core/batch/lssvm.hpp"
+#include "core/batch/sls_path.hpp"
+#include "core/batch/sparse_lssvm.hpp"
 
 namespace kernsift {
 

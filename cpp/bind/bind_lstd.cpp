@@ -1,5 +1,5 @@
 #include "bind/bind.hpp"
-#include "core/lstd.hpp"
+#include "core/stream/lstd.hpp"
 
 namespace kernsift {
 

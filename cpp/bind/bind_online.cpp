@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "bind/bind.hpp"
-#include "core/online_lssvm.hpp"
-#include "core/range.hpp"
+#include "core/base/limits.hpp"
+#include "core/stream/online_lssvm.hpp"
 
 namespace kernsift {
 

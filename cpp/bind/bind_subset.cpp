@@ -3,10 +3,10 @@
 #include <cmath>
 
 #include "bind/bind.hpp"
-#include "core/feature_vectors.hpp"
-#include "core/pivots.hpp"
-#include "core/row_keys.hpp"
-#include "core/subset.hpp"
+#include "core/batch/subset.hpp"
+#include "core/select/feature_vectors.hpp"
+#include "core/select/pivoted_selection.hpp"
+#include "core/select/row_keys.hpp"
 
 namespace kernsift {
 
@@ -85,7 +85,7 @@ py::tuple feature_vectors(const Kernel& kernel, const Array& X, const Indices& w
   FeatureVectors result;
   {
     py::gil_scoped_release unlocked;
-    Patterns patterns(kernel, x, std::move(list));
+    SelectableRows patterns(kernel, x, std::move(list));
     result = select_feature_vectors(patterns, v, settings);
   }
   Array error = array(static_cast<Index>(result.error.size()));
@@ -104,10 +104,10 @@ template <class Choose>
 py::tuple pivots(const Kernel& kernel, const Array& X, const Indices& which, Choose&& choose) {
   const auto x = rows(X, kernel.n_features(), "X");
   auto list = to_indices(which, x.rows());
-  Pivots result;
+  PivotedBasis result;
   {
     py::gil_scoped_release unlocked;
-    Patterns patterns(kernel, x, std::move(list));
+    SelectableRows patterns(kernel, x, std::move(list));
     result = choose(patterns);
   }
   return py::make_tuple(from_indices(result.chosen), to_numpy(result.L));
@@ -127,9 +127,9 @@ py::tuple select_independent(const Kernel& kernel, const Array& X, const Indices
   std::vector<Index> chosen;
   {
     py::gil_scoped_release unlocked;
-    Patterns patterns(kernel, x, std::move(list));
+    SelectableRows patterns(kernel, x, std::move(list));
     if (out.is_none()) L.triangularView<Eigen::StrictlyUpper>().setZero();
-    chosen = independent(patterns, tol, threads, L);
+    chosen = independent_rows(patterns, tol, threads, L);
   }
   const auto m = static_cast<Index>(chosen.size());
   const py::slice taken(py::ssize_t{0}, static_cast<py::ssize_t>(m), py::ssize_t{1});
@@ -255,7 +255,7 @@ void bind_subset(py::module_& m) {
   m.def(
       "select_greedy",
       [](const Kernel& kernel, const Array& X, const Indices& which, double tol, Index max_basis) {
-        return pivots(kernel, X, which, [&](Patterns& p) { return greedy_pivots(p, tol, max_basis); });
+        return pivots(kernel, X, which, [&](SelectableRows& p) { return greedy_pivots(p, tol, max_basis); });
       },
       py::arg("kernel"), py::arg("X").noconvert(), py::arg("which").noconvert(), py::arg("tol"),
       py::arg("max_basis"));
@@ -266,7 +266,7 @@ void bind_subset(py::module_& m) {
         const auto v = vector(weight, which.size(), "weight");
         if (block < 1) throw std::invalid_argument("block must be positive");
         return pivots(kernel, X, which,
-                      [&](Patterns& p) { return random_pivots(p, v, tol, max_basis, block, seed); });
+                      [&](SelectableRows& p) { return random_pivots(p, v, tol, max_basis, block, seed); });
       },
       py::arg("kernel"), py::arg("X").noconvert(), py::arg("which").noconvert(), py::arg("weight").noconvert(),
       py::arg("tol"), py::arg("max_basis"), py::arg("block"), py::arg("seed"));

@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "bind/bind.hpp"
-#include "core/width_gradient.hpp"
+#include "core/batch/width_gradient.hpp"
 
 namespace kernsift {
 

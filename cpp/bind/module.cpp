@@ -3,13 +3,13 @@
 #endif
 
 #include "bind/bind.hpp"
-#include "core/stop.hpp"
+#include "core/base/interrupt.hpp"
 
 namespace py = pybind11;
 
 PYBIND11_MODULE(_core, m, pybind11::mod_gil_not_used()) {
   m.doc() = "The C++ core of kernsift. Import kernsift, not this: it chooses the build for your CPU.";
-  kernsift::stop_check = [] {
+  kernsift::interrupt_hook = [] {
     const py::gil_scoped_acquire locked;  // batch computations let go of it
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
   };
@@ -30,7 +30,7 @@ PYBIND11_MODULE(_core, m, pybind11::mod_gil_not_used()) {
   kernsift::bind_config(m);
   kernsift::bind_kernel(m);
   kernsift::bind_lssvm(m);
-  kernsift::bind_parts(m);
+  kernsift::bind_building_blocks(m);
   kernsift::bind_online(m);
   kernsift::bind_forward(m);
   kernsift::bind_subset(m);

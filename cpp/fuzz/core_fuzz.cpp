@@ -11,17 +11,17 @@
 #include <stdexcept>
 
 #include "bytes.hpp"
-#include "core/feature_vectors.hpp"
-#include "core/lssvm.hpp"
-#include "core/lstd.hpp"
-#include "core/online_lssvm.hpp"
-#include "core/range.hpp"
-#include "core/subset.hpp"
+#include "core/base/limits.hpp"
+#include "core/batch/lssvm.hpp"
+#include "core/batch/subset.hpp"
+#include "core/select/feature_vectors.hpp"
+#include "core/stream/lstd.hpp"
+#include "core/stream/online_lssvm.hpp"
 
 namespace kernsift::fuzz {
 namespace {
 
-constexpr int kMost = 100;  // decimal exponent of what core/range.hpp bounds
+constexpr int kMost = 100;  // decimal exponent of what core/base/limits.hpp bounds
 constexpr Index kMostSteps = 24, kMostRows = 2500;  // of one input
 
 void require(bool condition, const char* what) {
@@ -283,7 +283,7 @@ void batch(Bytes& bytes) {
 
   std::vector<Index> which(static_cast<std::size_t>(n));
   for (Index i = 0; i < n; ++i) which[static_cast<std::size_t>(i)] = i;
-  Patterns patterns(kernel, X, which);
+  SelectableRows patterns(kernel, X, which);
   FeatureVectorSettings wanted;
   wanted.form = static_cast<SelectionForm>(bytes.below(3));
   wanted.max_basis = 1 + bytes.below(12);

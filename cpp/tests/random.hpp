@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "core/types.hpp"
+#include "core/base/types.hpp"
 
 namespace check {
 

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def link_rows(text: str) -> str:
     """The map with links, as they are written from a page one folder below `docs`."""
     tests = {}
-    for path in sorted((ROOT / "tests").glob("test_*.py")) + sorted((ROOT / "cpp/tests").glob("*.cpp")):
+    for path in sorted((ROOT / "tests").glob("test_*.py")) + sorted((ROOT / "cpp/tests").rglob("*.cpp")):
         for name in re.findall(r"^def (test_\w+)", path.read_text(encoding="utf-8"), re.M):
             tests.setdefault(name, path.relative_to(ROOT).as_posix())
 

@@ -1,4 +1,4 @@
-"""Kernel LSTD: policy evaluation over the C++ core (``cpp/core/lstd.hpp``)."""
+"""Kernel LSTD: policy evaluation over the C++ core (``cpp/core/stream/lstd.hpp``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forward selection of kernels: thin skins over ``cpp/core/forward_selection.hpp``."""
+"""Forward selection of kernels: thin skins over ``cpp/core/select/forward_selection.hpp``."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from ._lssvm import DenseProblem
 
 
 def _step(options: tuple[bool, float, int], n: int) -> int:
-    """Rows to drop at once, as in ``cpp/core/pruning_path.cpp``."""
+    """Rows to drop at once, as in ``cpp/core/select/pruning_path.cpp``."""
     _, step, must_hit = options
     count = min(max(int(step * n if step < 1 else step), 1), n - 1)
     return min(count, n - must_hit) if n > must_hit > 0 else count

@@ -1,4 +1,4 @@
-"""Pruned LS-SVM, ISLS and SLS: thin skins over ``cpp/core/sparse_lssvm.hpp`` and ``sls_path.hpp``."""
+"""Pruned LS-SVM, ISLS and SLS: thin skins over ``cpp/core/batch/sparse_lssvm.hpp`` and ``sls_path.hpp``."""
 
 from __future__ import annotations
 

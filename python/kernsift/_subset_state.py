@@ -30,7 +30,7 @@ GCV_TOLL = 1.4
 # Part of the variance of y that is taken for noise whatever the fit: below it a residual is rounding of the sums.
 NOISE_FLOOR = 1e-12
 _EPS = np.finfo(np.float64).eps
-# As in cpp/core/subset.cpp: with fewer kernels threads sum parts of so many rows, each in a square of its own.
+# As in cpp/core/batch/subset.cpp: with fewer kernels threads sum parts of so many rows, each in a square of its own.
 _SHARED, _ROWS_OF_PART = 1024, 4096
 
 

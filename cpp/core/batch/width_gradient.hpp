@@ -1,0 +1,66 @@
+// The error of a small subset-of-regressors model and its gradient with regard to one width per feature.
+//
+//   A = S'S + alpha K_Z + jitter I,  S = V^1/2 K (rows k(x_i, Z), centred about their mean if there is a bias),
+//   b = A^-1 S't,  t = V^1/2 y,  rho = t - S b,  g_i = s_i'A^-1 s_i
+//
+//   loo       sum_i |rho_i|^2 / (1 - l_i)^2,  l_i = g_i (plus the bias's v_i / sum v) of one unit of weight [BEYOND B1]
+//   gcv       n |rho|^2 / (n - toll dof)^2,   dof = sum_i g_i (plus one for the bias)
+//   evidence  n log xi + outputs (log|A| - log|alpha K_Z|), xi the regularised cost: minus twice the log evidence
+//
+// The first two are divided by sum v; of all three the gradient is that of their logarithm (of the third: itself).
+// Everything that costs n m^2 is a matrix product or a triangular solve on many columns: 6 n m^2 + 4 n m d flops.
+#pragma once
+
+#include <string>
+
+#include "core/kernel/kernels.hpp"
+
+namespace kernsift {
+
+enum class WidthCriterion { loo, gcv, evidence };
+WidthCriterion width_criterion(const std::string& name);  // throws std::invalid_argument for an unknown name
+
+struct WidthValue {
+  bool sound = false;     // false: A is not positive definite to working precision, and there is nothing else
+  double value = 0;       // the criterion (of loo and gcv not its logarithm)
+  Vector log_gamma;       // (d), with regard to log gamma_j
+  double log_alpha = 0;
+  RowMatrix landmarks;    // (m, d), with regard to the landmarks; empty for laplacian, or if not asked for
+};
+
+class WidthProblem {
+ public:
+  // Equal rows may be given once with their weights added and their targets averaged; `within` is then the part of
+  // sum v |y|^2 about the average, per row. jitter is per unit of weight. The landmarks are fixed points.
+  WidthProblem(KernelKind kind, RowMatrix X, RowMatrix landmarks, const Rows& Y, const ConstVectorRef& weight,
+               const ConstVectorRef& within, bool bias, double jitter);
+
+  Index n_features() const { return X_.cols(); }
+  const RowMatrix& landmarks() const { return Z_; }
+  void set_landmarks(RowMatrix landmarks);
+
+  WidthValue evaluate(const Vector& gamma, double alpha, WidthCriterion criterion, double toll, bool gradient,
+                      bool of_landmarks);
+
+ private:
+  struct Parts;
+  bool factor(const Kernel& kernel, double alpha);
+  bool weigh(WidthCriterion criterion, double toll, double alpha, Parts& parts, WidthValue& out) const;
+  void differentiate(const Kernel& kernel, double alpha, bool of_landmarks, Parts& parts, WidthValue& out);
+
+  KernelKind kind_;
+  RowMatrix X_, Z_;
+  Matrix T_;          // (n, outputs): V^1/2 (y - mean)
+  Vector v_, root_, within_;
+  double total_, rows_, jitter_;  // rows_: as many as the weights stand for
+  bool bias_;
+
+  // Of the present widths. Kept between calls: their pages cost more than their arithmetic.
+  PreparedRows x_, z_;
+  Panels panels_;
+  Matrix K_, W_;      // (padded m, n): kernel values; L^-1 S'
+  Matrix KZ_, L_;     // K_Z; the factor of A
+  Matrix slope_, F_, scaled_;
+};
+
+}  // namespace kernsift

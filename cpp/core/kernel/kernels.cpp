@@ -1,0 +1,431 @@
+#include "core/kernel/kernels.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "core/simd/exponential.hpp"
+
+namespace kernsift {
+
+namespace {
+
+constexpr int kPackets = static_cast<int>(kPanel) / kLanes;  // packets a panel
+static_assert(kPackets * kLanes == kPanel, "a panel is a whole number of packets");
+// Rows a tile: with its panel they fill the registers' worth of accumulators that hides the latency of an FMA.
+constexpr int kTileRows = kPackets == 1 ? 8 : 12 / kPackets;
+
+// From here on |x|^2 + |x'|^2 - 2 x.x' would lose more than about 1e-13 of the exponent.
+constexpr double kFarNorm = 256.0;
+// In units of the width: rows further away are taken for this far, or sums of squares of differences would overflow.
+constexpr double kBeyond = 1e150;
+// --- what is summed over the features -------------------------------------------------------------------------
+
+struct Dot {
+  static Packet add(const Packet& a, const Packet& b, const Packet& sum) { return simd::pmadd(a, b, sum); }
+};
+struct SquaredDifference {
+  static Packet add(const Packet& a, const Packet& b, const Packet& sum) {
+    const Packet diff = simd::psub(a, b);
+    return simd::pmadd(diff, diff, sum);
+  }
+};
+struct AbsoluteDifference {
+  static Packet add(const Packet& a, const Packet& b, const Packet& sum) {
+    return simd::padd(simd::pabs(simd::psub(a, b)), sum);
+  }
+};
+
+// --- what is made of the sum ----------------------------------------------------------------------------------
+
+// Squared distance from an inner product; the norms are summed like the product, so that equal samples give 0.
+struct FromDot {
+  using Sum = Dot;
+  static Packet distance(const Packet& sum, const Packet& norm_a, const Packet& norm_b) {
+    const Packet d2 = simd::pmadd(splat(-2.0), sum, simd::padd(norm_a, norm_b));
+    return simd::pmax(d2, simd::pzero(d2));
+  }
+};
+struct FromDifferences {
+  using Sum = SquaredDifference;
+  static Packet distance(const Packet& sum, const Packet&, const Packet&) { return sum; }
+};
+
+// Keeps the polynomial factor of a Matern kernel finite where its exponential is 0 already.
+Packet near(const Packet& d2) { return simd::pmin(d2, splat(1e6)); }
+
+template <class Distance>
+struct Rbf {
+  using Sum = typename Distance::Sum;
+  Packet operator()(const Packet& sum, const Packet& norm_a, const Packet& norm_b) const {
+    return exp_to_zero(simd::pnegate(Distance::distance(sum, norm_a, norm_b)));
+  }
+};
+
+template <class Distance>
+struct Matern32 {
+  using Sum = typename Distance::Sum;
+  Packet operator()(const Packet& sum, const Packet& norm_a, const Packet& norm_b) const {
+    const Packet s = simd::psqrt(simd::pmul(splat(3.0), near(Distance::distance(sum, norm_a, norm_b))));
+    return simd::pmul(simd::padd(splat(1.0), s), exp_to_zero(simd::pnegate(s)));
+  }
+};
+
+template <class Distance>
+struct Matern52 {
+  using Sum = typename Distance::Sum;
+  Packet operator()(const Packet& sum, const Packet& norm_a, const Packet& norm_b) const {
+    const Packet s2 = simd::pmul(splat(5.0), near(Distance::distance(sum, norm_a, norm_b)));
+    const Packet s = simd::psqrt(s2);
+    const Packet factor = simd::padd(splat(1.0), simd::pmadd(s2, splat(1.0 / 3.0), s));
+    return simd::pmul(factor, exp_to_zero(simd::pnegate(s)));
+  }
+};
+
+// Minus the derivatives of the Matern kernels with regard to r2. Those of rbf and laplacian are the kernels.
+template <class Distance>
+struct Matern32Slope {
+  using Sum = typename Distance::Sum;
+  Packet operator()(const Packet& sum, const Packet& norm_a, const Packet& norm_b) const {
+    const Packet s = simd::psqrt(simd::pmul(splat(3.0), near(Distance::distance(sum, norm_a, norm_b))));
+    return simd::pmul(splat(1.5), exp_to_zero(simd::pnegate(s)));
+  }
+};
+
+template <class Distance>
+struct Matern52Slope {
+  using Sum = typename Distance::Sum;
+  Packet operator()(const Packet& sum, const Packet& norm_a, const Packet& norm_b) const {
+    const Packet s = simd::psqrt(simd::pmul(splat(5.0), near(Distance::distance(sum, norm_a, norm_b))));
+    const Packet factor = simd::pmul(splat(5.0 / 6.0), simd::padd(splat(1.0), s));
+    return simd::pmul(factor, exp_to_zero(simd::pnegate(s)));
+  }
+};
+
+struct Laplacian {
+  using Sum = AbsoluteDifference;
+  Packet operator()(const Packet& sum, const Packet&, const Packet&) const {
+    return exp_to_zero(simd::pnegate(sum));
+  }
+};
+
+struct Linear {
+  using Sum = Dot;
+  Packet operator()(const Packet& sum, const Packet&, const Packet&) const { return sum; }
+};
+
+struct Polynomial {
+  using Sum = Dot;
+  int degree;
+  double coef0;
+  Packet operator()(const Packet& sum, const Packet&, const Packet&) const {
+    Packet base = simd::padd(sum, splat(coef0));
+    Packet power = splat(1.0);
+    for (int n = degree; n > 0; n >>= 1) {  // by squaring
+      if (n & 1) power = simd::pmul(power, base);
+      base = simd::pmul(base, base);
+    }
+    return power;
+  }
+};
+
+// --- one tile: P panels x R rows ------------------------------------------------------------------------------
+
+// values[r][q] = kernel of row r with packet q of the panels.
+template <int P, int R, class Value>
+inline __attribute__((always_inline)) void tile(const Value& value, const Panels& elements, Index first_panel,
+                                                const PreparedRows& rows, Index first_row, Index n_features,
+                                                Packet (&values)[R][P * kPackets]) {
+  constexpr int Q = P * kPackets;
+  const double* panel = elements.panel(first_panel);
+  const double* x[R];
+  for (int r = 0; r < R; ++r) x[r] = rows.coordinates(first_row + r);
+  for (int r = 0; r < R; ++r)
+    for (int q = 0; q < Q; ++q) values[r][q] = splat(0.0);
+  for (Index j = 0; j < n_features; ++j) {
+    Packet element[Q];
+    for (int p = 0; p < P; ++p)
+      for (int q = 0; q < kPackets; ++q)
+        element[p * kPackets + q] = simd::ploadu<Packet>(panel + (p * n_features + j) * kPanel + q * kLanes);
+    for (int r = 0; r < R; ++r) {
+      const Packet xj = splat(x[r][j]);
+      for (int q = 0; q < Q; ++q) values[r][q] = Value::Sum::add(element[q], xj, values[r][q]);
+    }
+  }
+  for (int r = 0; r < R; ++r) {
+    const Packet norm = splat(rows.norm(first_row + r));
+    for (int q = 0; q < Q; ++q)
+      values[r][q] = value(values[r][q], simd::ploadu<Packet>(elements.norms(first_panel) + q * kLanes), norm);
+  }
+}
+
+// Walks all tiles of (elements x rows [first, first + count)); rows outside or panels outside, as the sink asks.
+template <class Near, class Far, class Sink>
+class Walk {
+ public:
+  Walk(const Near& near, const Far& far, const Panels& elements, const PreparedRows& rows, Index n_features,
+       Sink& sink)
+      : near_(near), far_(far), elements_(elements), rows_(rows), n_features_(n_features), sink_(sink) {}
+
+  void run(Index first, Index count) {
+    Index r = 0;
+    for (; r + kTileRows <= count; r += kTileRows)
+      if (any_far(first + r)) {
+        for (int i = 0; i < kTileRows; ++i) one_row(first + r + i, r + i);
+      } else {
+        panels<kTileRows>(near_, first + r, r);
+      }
+    for (; r < count; ++r) one_row(first + r, r);
+  }
+
+ private:
+  bool any_far(Index row) const {
+    for (int i = 0; i < kTileRows; ++i)
+      if (rows_.far(row + i)) return true;
+    return false;
+  }
+  void one_row(Index row, Index out_row) {
+    if (rows_.far(row))
+      panels<1>(far_, row, out_row);
+    else
+      panels<1>(near_, row, out_row);
+  }
+  template <int R, class Value>
+  void panels(const Value& value, Index row, Index out_row) {
+    sink_.template open<R>(out_row);
+    Index p = 0;
+    if constexpr (R == 1)  // a single row needs several panels at once to hide the latency
+      for (; p + 4 <= elements_.n_panels(); p += 4) step<4, R>(value, p, row, out_row);
+    for (; p < elements_.n_panels(); ++p) step<1, R>(value, p, row, out_row);
+    sink_.template close<R>(out_row);
+  }
+  template <int P, int R, class Value>
+  void step(const Value& value, Index p, Index row, Index out_row) {
+    Packet values[R][P * kPackets];
+    tile<P, R>(value, elements_, p, rows_, row, n_features_, values);
+    sink_.template take<P, R>(values, p, out_row);
+  }
+
+  const Near& near_;
+  const Far& far_;
+  const Panels& elements_;
+  const PreparedRows& rows_;
+  Index n_features_;
+  Sink& sink_;
+};
+
+struct Store {
+  double* out;
+  Index stride;
+  template <int R>
+  void open(Index) {}
+  template <int R>
+  void close(Index) {}
+  template <int P, int R>
+  void take(const Packet (&values)[R][P * kPackets], Index panel, Index row) {
+    for (int r = 0; r < R; ++r)
+      for (int q = 0; q < P * kPackets; ++q)
+        simd::pstoreu(out + (row + r) * stride + panel * kPanel + q * kLanes, values[r][q]);
+  }
+};
+
+// Multiplies each tile by the coefficients at once. Sums are kept lane by lane over the panels, so that the order
+// of the summation is the same for every row, tile and thread.
+struct Contract {
+  const ConstMatrixRef& coef;
+  const ConstVectorRef& intercept;
+  RowsOut& out;
+  std::vector<double>& sums;  // [output][row of the tile][kPanel]
+
+  template <int R>
+  void open(Index) {
+    std::fill_n(sums.begin(), coef.cols() * R * kPanel, 0.0);
+  }
+  template <int P, int R>
+  void take(const Packet (&values)[R][P * kPackets], Index panel, Index) {
+    for (Index o = 0; o < coef.cols(); ++o) {
+      const double* c = coef.col(o).data() + panel * kPanel;
+      double* s = sums.data() + o * R * kPanel;
+      for (int r = 0; r < R; ++r)
+        for (int q = 0; q < kPackets; ++q) {
+          Packet sum = simd::ploadu<Packet>(s + r * kPanel + q * kLanes);
+          for (int p = 0; p < P; ++p)  // the same lane of every panel, in order
+            sum = simd::pmadd(simd::ploadu<Packet>(c + p * kPanel + q * kLanes), values[r][p * kPackets + q], sum);
+          simd::pstoreu(s + r * kPanel + q * kLanes, sum);
+        }
+    }
+  }
+  template <int R>
+  void close(Index row) {
+    for (Index o = 0; o < coef.cols(); ++o)
+      for (int r = 0; r < R; ++r) {
+        const double* s = sums.data() + (o * R + r) * kPanel;
+        out(row + r, o) = intercept[o] + (((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7])));
+      }
+  }
+};
+
+template <class Near, class Far, class Sink>
+void walk(const Near& near, const Far& far, const Kernel& kernel, const Panels& elements, const PreparedRows& rows,
+          Index first, Index count, Sink& sink) {
+  Walk<Near, Far, Sink>(near, far, elements, rows, kernel.n_features(), sink).run(first, count);
+}
+
+template <class Sink>
+void walk(const Kernel& kernel, const Panels& elements, const PreparedRows& rows, Index first, Index count,
+          Sink& sink) {
+  const auto run = [&](const auto& near, const auto& far) {
+    walk(near, far, kernel, elements, rows, first, count, sink);
+  };
+  switch (kernel.kind()) {
+    case KernelKind::rbf: return run(Rbf<FromDot>{}, Rbf<FromDifferences>{});
+    case KernelKind::matern32: return run(Matern32<FromDot>{}, Matern32<FromDifferences>{});
+    case KernelKind::matern52: return run(Matern52<FromDot>{}, Matern52<FromDifferences>{});
+    case KernelKind::laplacian: return run(Laplacian{}, Laplacian{});
+    case KernelKind::linear: return run(Linear{}, Linear{});
+    case KernelKind::polynomial: {
+      const Polynomial value{kernel.degree(), kernel.coef0()};
+      return run(value, value);
+    }
+  }
+}
+
+// Sum of squares over the features in the order and with the instructions of `tile`.
+double norm_like_dot(const double* x, Index n) {
+  Packet sum = splat(0.0);
+  for (Index j = 0; j < n; ++j) sum = Dot::add(splat(x[j]), splat(x[j]), sum);
+  return simd::pfirst(sum);
+}
+
+struct Name {
+  KernelKind kind;
+  const char* name;
+};
+constexpr Name kNames[] = {{KernelKind::rbf, "rbf"},           {KernelKind::laplacian, "laplacian"},
+                           {KernelKind::matern32, "matern32"}, {KernelKind::matern52, "matern52"},
+                           {KernelKind::polynomial, "polynomial"}, {KernelKind::linear, "linear"}};
+
+}  // namespace
+
+KernelKind kernel_kind(const std::string& name) {
+  for (const Name& entry : kNames)
+    if (name == entry.name) return entry.kind;
+  throw std::invalid_argument("kernel '" + name + "' is unknown");
+}
+
+const char* kernel_name(KernelKind kind) {
+  for (const Name& entry : kNames)
+    if (kind == entry.kind) return entry.name;
+  return "";
+}
+
+void PreparedRows::resize(Index rows, Index features) {
+  size_ = rows;
+  stride_ = features;
+  if (static_cast<Index>(coordinates_.size()) < rows * features) coordinates_.resize(rows * features);
+  if (norms_.size() < rows) {
+    norms_.resize(rows);
+    far_.resize(rows);
+  }
+}
+
+void Panels::reserve(Index n) {
+  const Index padded = round_up(n, kPanel);
+  if (static_cast<Index>(norms_.size()) >= padded) return;
+  coordinates_.resize(padded * n_features_, 0.0);
+  norms_.resize(padded, 0.0);
+}
+
+void Panels::append(const double* coordinates, double norm) {
+  reserve(grown_capacity(static_cast<Index>(norms_.size()), size_ + 1));
+  ++size_;
+  set(size_ - 1, coordinates, norm);
+}
+
+void Panels::set(Index i, const double* coordinates, double norm) {
+  for (Index j = 0; j < n_features_; ++j) at(i, j) = coordinates[j];
+  norms_[i] = norm;
+}
+
+void Panels::remove(Index i) {
+  for (Index k = i; k + 1 < size_; ++k) {
+    for (Index j = 0; j < n_features_; ++j) at(k, j) = at(k + 1, j);
+    norms_[k] = norms_[k + 1];
+  }
+  --size_;
+  for (Index j = 0; j < n_features_; ++j) at(size_, j) = 0.0;
+  norms_[size_] = 0.0;
+}
+
+Kernel::Kernel(KernelKind kind, Vector gamma, int degree, double coef0, Vector centre)
+    : kind_(kind), gamma_(std::move(gamma)), centre_(std::move(centre)), degree_(degree), coef0_(coef0) {
+  if (gamma_.size() < 1 || gamma_.size() != centre_.size())
+    throw std::invalid_argument("gamma and centre must have one entry per feature");
+  if (kind_ != KernelKind::linear && !((gamma_.array() >= 0).all() && gamma_.allFinite() && gamma_.maxCoeff() > 0))
+    throw std::invalid_argument("gamma must be finite, non-negative and not all zero");
+  if (kind_ == KernelKind::polynomial && (degree_ < 1 || !(coef0_ >= 0) || !std::isfinite(coef0_)))
+    throw std::invalid_argument("a polynomial kernel needs degree >= 1 and a finite coef0 >= 0");
+  if (!centre_.allFinite()) throw std::invalid_argument("centre must be finite");
+  switch (kind_) {
+    case KernelKind::linear: scale_ = Vector::Ones(gamma_.size()); break;
+    case KernelKind::laplacian: scale_ = gamma_; break;
+    case KernelKind::rbf:
+    case KernelKind::matern32:
+    case KernelKind::matern52:
+    case KernelKind::polynomial: scale_ = gamma_.cwiseSqrt(); break;
+  }
+  if (scale_.size() == 0) throw std::invalid_argument("this kind of kernel is unknown");
+  if (!stationary()) centre_.setZero();  // an inner product has its own origin
+}
+
+void Kernel::prepare(const Rows& X, PreparedRows& out) const {
+  const Index n = X.rows(), d = n_features();
+  out.resize(n, d);
+  for (Index r = 0; r < n; ++r) {
+    const double* x = X.data() + r * X.outerStride();
+    double* z = out.coordinates_.data() + r * d;
+    for (Index j = 0; j < d; ++j) z[j] = (x[j] - centre_[j]) * scale_[j];
+    if (stationary())
+      for (Index j = 0; j < d; ++j) z[j] = std::max(-kBeyond, std::min(kBeyond, z[j]));
+    out.norms_[r] = norm_like_dot(z, d);
+    out.far_[r] = stationary() && !(out.norms_[r] <= kFarNorm);
+  }
+}
+
+double Kernel::self(double norm) const {
+  if (stationary()) return 1.0;
+  if (kind_ == KernelKind::linear) return norm;
+  const Polynomial value{degree_, coef0_};
+  return simd::pfirst(value(splat(norm), splat(0.0), splat(0.0)));
+}
+
+void Kernel::block(const Panels& elements, const PreparedRows& rows, Index first, Index count,
+                   MatrixRef out) const {
+  Store sink{out.data(), out.outerStride()};
+  walk(*this, elements, rows, first, count, sink);
+}
+
+void Kernel::slope(const Panels& elements, const PreparedRows& rows, Index first, Index count,
+                   MatrixRef out) const {
+  Store sink{out.data(), out.outerStride()};
+  switch (kind_) {
+    case KernelKind::rbf:  // exponentials are minus their own derivative
+    case KernelKind::laplacian: return walk(*this, elements, rows, first, count, sink);
+    case KernelKind::matern32:
+      return walk(Matern32Slope<FromDot>{}, Matern32Slope<FromDifferences>{}, *this, elements, rows, first, count, sink);
+    case KernelKind::matern52:
+      return walk(Matern52Slope<FromDot>{}, Matern52Slope<FromDifferences>{}, *this, elements, rows, first, count, sink);
+    case KernelKind::polynomial:
+    case KernelKind::linear: break;
+  }
+  throw std::invalid_argument("a gradient with regard to gamma needs a stationary kernel");
+}
+
+void Kernel::expand(const Panels& elements, const ConstMatrixRef& coef, const ConstVectorRef& intercept,
+                    const PreparedRows& rows, Index first, Index count, RowsOut out) const {
+  std::vector<double> sums(coef.cols() * kTileRows * kPanel);
+  Contract sink{coef, intercept, out, sums};
+  walk(*this, elements, rows, first, count, sink);
+}
+
+}  // namespace kernsift

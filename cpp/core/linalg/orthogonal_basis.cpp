@@ -1,0 +1,237 @@
+#include "core/linalg/orthogonal_basis.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+#include "core/base/parallel.hpp"
+#include "core/simd/column_products.hpp"
+
+namespace kernsift {
+
+namespace {
+
+constexpr Index kRows = OrthogonalBasis::kRows, kColumns = OrthogonalBasis::kColumns;
+// Sums over the rows are made by at most this many tasks and added in their order.
+constexpr Index kMostTasks = 32;
+// Below this many values of Q a read is over before a thread has started.
+constexpr Index kParallelValues = 1 << 20;
+
+// Memory for a panel. Large ones ask for large pages: with small ones a read of Q spends a fifth of its time on page
+// tables.
+double* allocate(std::size_t bytes) {
+  constexpr std::size_t kLargePage = std::size_t{1} << 21;
+  const bool large = bytes >= 2 * kLargePage;
+  const std::size_t alignment = large ? kLargePage : 64;
+  void* p = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  if (p == nullptr) throw std::bad_alloc();
+#if defined(__linux__)
+  if (large) (void)madvise(p, bytes, MADV_HUGEPAGE);  // advice: whether it is taken changes nothing but time
+#endif
+  return static_cast<double*>(p);
+}
+
+// Block `b` of a vector of padded length.
+template <class V>
+auto block(V&& v, Index b) {
+  return v.segment(b * kRows, kRows);
+}
+
+}  // namespace
+
+void OrthogonalBasis::Free::operator()(double* p) const { std::free(p); }
+
+OrthogonalBasis::OrthogonalBasis(const ConstMatrixRef& targets, int threads, double rank_tol)
+    : rows_(targets.rows()),
+      n_blocks_(round_up(targets.rows(), kRows) / kRows),
+      threads_(threads),
+      rank_tol_(rank_tol) {
+  residual_ = Matrix::Zero(padded_rows(), targets.cols());
+  residual_.topRows(rows_) = targets;
+  residual_norm2_ = residual_.colwise().squaredNorm();
+  f_.resize(0, targets.cols());
+}
+
+Index OrthogonalBasis::n_tasks() const { return std::min(n_blocks_, kMostTasks); }
+int OrthogonalBasis::threads_for(Index values) const { return values < kParallelValues ? 1 : threads_; }
+
+// work(task, first block, last block); the split depends on the number of rows alone.
+template <class Work>
+void OrthogonalBasis::over_blocks(Index values, Work&& work) const {
+  const Index tasks = n_tasks();
+  parallel_for(tasks, threads_for(values),
+               [&](Index task) { work(task, task * n_blocks_ / tasks, (task + 1) * n_blocks_ / tasks); });
+}
+
+void OrthogonalBasis::reserve_column() {
+  if (size_ / kColumns == static_cast<Index>(panels_.size())) {
+    const std::size_t bytes = static_cast<std::size_t>(padded_rows() * kColumns) * sizeof(double);
+    panels_.emplace_back(allocate(bytes));
+  }
+  if (U_.cols() <= size_) {
+    const Index n = grown_capacity(U_.cols(), size_ + 1);
+    U_.conservativeResize(n, n);
+    f_.conservativeResize(n, Eigen::NoChange);
+    h_.conservativeResize(n);
+  }
+}
+
+void OrthogonalBasis::project(const ConstMatrixRef& K, Projection& out) {
+  const Index m = size_, r = K.cols(), c = n_targets(), last = m - 1;
+  const bool correcting = pending_ && !corrected_ && last > 0;
+  // per task: Q'K (m x r), then Q'q of the pending column (m), then per column k'k and k'R0
+  const Index stride = m * r + m, tail = r * (1 + c), tasks = n_tasks();
+  Matrix parts = Matrix::Zero(stride + tail, tasks);
+  over_blocks(m * rows_, [&](Index task, Index first, Index end) {
+    double* part = parts.col(task).data();
+    for (Index b = first; b < end; ++b) {
+      const double* x[2] = {K.data() + b * kRows, correcting ? at(last, b) : nullptr};
+      for (Index j = 0; j < m; j += kColumns) {
+        const Index count = std::min(kColumns, m - j);
+        const double* q = at(j, b);
+        if (r == 1 && correcting) {
+          column_products::dots<2>(q, count, kRows, x, part + j, m);
+        } else if (r == 1) {
+          column_products::dots<1>(q, count, kRows, x, part + j, m);
+        } else {
+          column_products::dots(q, count, kRows, x[0], K.outerStride(), r, part + j, m);
+          if (correcting) column_products::dots<1>(q, count, kRows, x + 1, part + m * r + j, m);
+        }
+      }
+      for (Index i = 0; i < r; ++i) {
+        double* sums = part + stride + i * (1 + c);
+        const auto k = block(K.col(i), b);
+        sums[0] += k.squaredNorm();
+        for (Index o = 0; o < c; ++o) sums[1 + o] += k.dot(block(residual_.col(o), b));
+      }
+    }
+  });
+  const Vector total = parts.rowwise().sum();
+  out.s = Eigen::Map<const Matrix>(total.data(), m, r);
+  if (correcting) {
+    // [OROLS 20] once more for the pending column: q - Q c2 and U's column c + c2
+    const auto others = h_.head(last);
+    correction_ = total.segment(m * r, last).cwiseQuotient(others);
+    h_[last] -= correction_.cwiseAbs2().dot(others);
+    U_.col(last).head(last) += correction_;
+    corrected_ = true;
+  }
+  // What the kept column still holds of the others is taken off its inner products.
+  if (pending_ && last > 0) out.s.row(last).noalias() -= correction_.transpose() * out.s.topRows(last);
+  out.norm2.resize(r);
+  out.f.resize(r, c);
+  for (Index i = 0; i < r; ++i) {
+    const double* sums = total.data() + stride + i * (1 + c);
+    out.norm2[i] = sums[0];
+    for (Index o = 0; o < c; ++o) out.f(i, o) = sums[1 + o];
+  }
+  // q'Y = k'R0, and R0 still holds the pending column's share
+  if (pending_) out.f.noalias() -= out.s.row(last).transpose() * (f_.row(last) / h_[last]);
+  out.distance2 = out.norm2;
+  if (m > 0) out.distance2.noalias() -= (out.s.cwiseAbs2().transpose() * h_.head(m).cwiseInverse()).eval();
+}
+
+bool OrthogonalBasis::append(const ConstVectorRef& k, const Projection& p, Index i, const ConstMatrixRef& G,
+                             Matrix& combinations) {
+  const Index m = size_, c = n_targets(), g = G.cols(), last = m - 1;
+  reserve_column();
+  // Coefficients of one read: the correction of the pending column, the projection of k, the caller's combinations.
+  const Index v = 2 + g;
+  Matrix coef(v, m);
+  if (m > 0) {
+    coef.row(0).setZero();
+    if (pending_ && last > 0) coef.row(0).head(last) = -correction_.transpose();
+    coef.row(1) = -p.s.col(i).cwiseQuotient(h_.head(m)).transpose();
+    coef.bottomRows(g) = G.transpose();
+  }
+  const Eigen::RowVectorXd share = pending_ ? Eigen::RowVectorXd(f_.row(last) / h_[last]) : Eigen::RowVectorXd();
+  combinations.resize(padded_rows(), g);
+  const Index before = pending_ ? last : m;  // columns already final
+  Matrix parts = Matrix::Zero(1 + 2 * c, n_tasks());
+  over_blocks(m * rows_, [&](Index task, Index first, Index end) {
+    Matrix sums(kRows, v);
+    double* part = parts.col(task).data();
+    for (Index b = first; b < end; ++b) {
+      sums.setZero();
+      for (Index j = 0; j < before; j += kColumns)
+        column_products::sums(at(j, b), std::min(kColumns, before - j), kRows, coef.col(j).data(), v, sums.data());
+      if (pending_) {
+        Eigen::Map<Vector> q(at(last, b), kRows);
+        q += sums.col(0);
+        for (Index o = 0; o < c; ++o) block(residual_.col(o), b) -= share[o] * q;
+        for (Index e = 1; e < v; ++e) sums.col(e) += coef(e, last) * q;
+      }
+      Eigen::Map<Vector> q(at(m, b), kRows);
+      q = block(k, b) + sums.col(1);  // [OROLS 10]
+      combinations.middleRows(b * kRows, kRows) = sums.rightCols(g);
+      part[0] += q.squaredNorm();
+      for (Index o = 0; o < c; ++o) {
+        part[1 + o] += q.dot(block(residual_.col(o), b));
+        part[1 + c + o] += block(residual_.col(o), b).squaredNorm();
+      }
+    }
+  });
+  const Vector total = parts.rowwise().sum();
+  pending_ = corrected_ = false;
+  residual_norm2_ = total.tail(c);
+  if (!(total[0] > rank_tol_ * p.norm2[i])) return false;
+  h_[m] = total[0];
+  f_.row(m) = total.segment(1, c).transpose();
+  U_.col(m).setZero();
+  U_.row(m).setZero();
+  if (m > 0) U_.col(m).head(m) = -coef.row(1).transpose();  // [OROLS 20]
+  U_(m, m) = 1.0;
+  residual_norm2_ = (residual_norm2_ - f_.row(m).transpose().cwiseAbs2() / h_[m]).cwiseMax(0.0);
+  ++size_;
+  pending_ = true;
+  return true;
+}
+
+bool OrthogonalBasis::append(const ConstVectorRef& k) {
+  Projection p;
+  Matrix none;
+  project(k, p);
+  return append(k, p, 0, Matrix(size_, 0), none);
+}
+
+void OrthogonalBasis::settle() {
+  if (!pending_) return;
+  Projection p;
+  const Vector nothing = Vector::Zero(padded_rows());
+  project(nothing, p);
+  const Index last = size_ - 1;
+  const Eigen::RowVectorXd share = f_.row(last) / h_[last];
+  over_blocks(size_ * rows_, [&](Index, Index first, Index end) {
+    for (Index b = first; b < end; ++b) {
+      Eigen::Map<Vector> q(at(last, b), kRows);
+      for (Index j = 0; j < last; ++j) q -= correction_[j] * Eigen::Map<const Vector>(at(j, b), kRows);
+      for (Index o = 0; o < n_targets(); ++o) block(residual_.col(o), b) -= share[o] * q;
+    }
+  });
+  residual_norm2_ = residual_.colwise().squaredNorm();
+  pending_ = corrected_ = false;
+}
+
+void OrthogonalBasis::column(Index j, Eigen::Ref<Vector> out) const {
+  for (Index b = 0; b < n_blocks_; ++b) block(out, b) = Eigen::Map<const Vector>(at(j, b), kRows);
+}
+
+Matrix OrthogonalBasis::pseudoinverse() {
+  settle();
+  // [OROLS 18] K = QU, so K^+ = U^-1 H^-1 Q': what [OROLS 17] keeps current at O(M m) a column and at the price of
+  // its accuracy (MATH 8.4) is there for the asking.
+  Matrix Qt(size_, padded_rows());
+  Vector q(padded_rows());
+  for (Index j = 0; j < size_; ++j) {
+    column(j, q);
+    Qt.row(j) = q.transpose() / h_[j];
+  }
+  U().triangularView<Eigen::UnitUpper>().solveInPlace(Qt);
+  return Qt.leftCols(rows_);
+}
+
+}  // namespace kernsift

@@ -1,0 +1,67 @@
+#include "core/stream/admission.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "core/base/limits.hpp"
+
+namespace kernsift {
+
+namespace {
+struct Name {
+  Rule rule;
+  const char* name;
+};
+constexpr Name kNames[] = {{Rule::product, "product"},
+                           {Rule::two_part, "two-part"},
+                           {Rule::per_sample, "per-sample"},
+                           {Rule::novelty, "novelty"}};
+}  // namespace
+
+Rule admission_rule(const std::string& name) {
+  for (const Name& entry : kNames)
+    if (name == entry.name) return entry.rule;
+  throw std::invalid_argument("admission '" + name + "' is unknown");
+}
+
+const char* rule_name(Rule rule) {
+  for (const Name& entry : kNames)
+    if (rule == entry.rule) return entry.name;
+  return "";
+}
+
+void TargetMoments::add(const double* y, double weight) {
+  weight_ += weight;
+  const double share = weight / weight_;
+  for (Index o = 0; o < mean_.size(); ++o) {
+    const double diff = y[o] - mean_[o];
+    mean_[o] += share * diff;
+    squares_ += weight * diff * (y[o] - mean_[o]);
+  }
+}
+
+Outcome Admission::judge(double delta, double k_self, double usefulness, double t, double variance) const {
+  if (!(delta > novelty_tol * k_self)) return Outcome::rejected_novelty;
+  const double tol2 = usefulness_tol * variance;
+  bool useful = true;
+  switch (rule) {
+    case Rule::product: useful = delta * usefulness > tol2; break;         // 000, end of section 3.2
+    case Rule::two_part: useful = usefulness > tol2; break;                // 001
+    case Rule::per_sample: useful = delta * usefulness > tol2 * t; break;  // MATH 1.6 'paper_mean'
+    case Rule::novelty: break;                                             // [Engel ALD]
+  }
+  return useful ? Outcome::admitted : Outcome::rejected_usefulness;
+}
+
+// A score that is no number says that the element is beyond the arithmetic: it goes first.
+Index weakest(const ConstVectorRef& scores, double newcomer, double nothing) {
+  double lowest = newcomer;
+  for (Index i = 0; i < scores.size(); ++i)
+    if (scores[i] < lowest) lowest = scores[i];
+  const double bound = std::max(lowest > 0 ? lowest * (1.0 + kTie) : lowest, nothing);
+  for (Index i = 0; i < scores.size(); ++i)
+    if (!(scores[i] > bound)) return i;
+  return scores.size();
+}
+
+}  // namespace kernsift

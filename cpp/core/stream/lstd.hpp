@@ -1,0 +1,113 @@
+// Kernel LSTD(lambda): the value of a policy from its transitions, on the recursion of the online model.
+//
+// A transition (s, r, s') has, on the dictionary, k = k_m(s), h = k - g k_m(s') (h = k where the episode ends) and the
+// trace z <- g lambda z + k (z = 0 where an episode starts). After every transition the model is the fixed point
+//   P w = Z'r,  P = Z'H + alpha K_mm,                                                                 [LSTD 1]
+// with rows of Z and H exact when their transition is learned; an element x* that joins later adds the columns Z a* and
+// H a* to earlier rows. In the orthonormal basis of the span (MATH 1.2), K_mm = LL':
+//   C = L'P^-1 L = (Zw'Hw + alpha I)^-1, unsymmetric,  theta = C Zw'r = L'w,  V(x) = w(x)'theta
+// and the trace is kept there too. criterion "brm" (Bellman residual) has z = h: then C is symmetric, w minimises
+// |r - Hw|^2 + alpha w'Kw, and usefulness and pruning scores are the exact changes of that cost. LSTD minimises no
+// cost: there the same expressions, in absolute value, are analogues.
+//
+// Invariants: C is the inverse of [LSTD 1] in the current basis; d, while tracked, is the diagonal of P^-1.
+#pragma once
+
+#include "core/base/arrays.hpp"
+#include "core/kernel/dictionary.hpp"
+#include "core/kernel/kernel_span.hpp"
+#include "core/linalg/unsymmetric_inverse.hpp"
+#include "core/stream/admission.hpp"
+
+namespace kernsift {
+
+struct LSTDSettings {
+  double alpha, discount, trace_decay;
+  Admission admission;
+  Index max_basis;  // 0: no cap
+  bool residual;    // minimise the Bellman residual
+};
+
+// What `learn` reports: two entries a transition, for s and for s', and whether it was learned.
+struct LSTDLog {
+  std::uint8_t* outcome;
+  std::int64_t* victim;
+  bool* learned;
+};
+
+class KernelLSTD {
+ public:
+  KernelLSTD(Kernel kernel, const LSTDSettings& settings);
+
+  const LSTDSettings& settings() const { return settings_; }
+  const Dictionary& dictionary() const { return dictionary_; }  // ids: 2t for s of transition t, 2t + 1 for s'
+  const Counters& counters() const { return counters_; }        // of states, two a transition
+  std::int64_t transitions() const { return transitions_; }
+  std::int64_t skipped() const { return skipped_; }  // transitions too near a singular P to be learned
+
+  // S, S_next: n x d; r, terminal, start: n. All finite: the caller has checked.
+  void learn(const Rows& S, const ConstVectorRef& r, const Rows& S_next, const bool* terminal, const bool* start,
+             LSTDLog log);
+
+  void predict(const Rows& S, RowsOut out) const;
+  Vector coef() const;        // w = L^-T theta
+  Vector trace() const;       // z on the kernels
+  Matrix inverse_P() const;
+
+  Arrays save() const;
+  void load(const Arrays& arrays);
+
+ private:
+  struct Event {
+    Outcome outcome;
+    std::int64_t victim;
+  };
+  // Coordinates of one transition, columns of `followers_`: they follow every change of the basis.
+  enum Follower : Index { kTrace, kDifference, kHere, kThere, kFollowers };
+  auto follower(Follower which) { return followers_.col(which).head(size()); }
+  auto z() { return follower(settings_.residual ? kDifference : kTrace); }
+  auto h() { return follower(kDifference); }
+  // The newcomer's distance to the span and the coordinates of z and h along the direction it adds.
+  struct Newcomer {
+    double delta, s, here, there, z, h, schur, tau, usefulness;
+  };
+
+  Index size() const { return span_.size(); }
+  void reserve(Index n);
+  bool normal(double r);
+  Event consider(Index which, Index row);
+  Newcomer look_along(Index which, Index row, double delta);
+  void transition_in_kernels();
+  Index find_victim(const Newcomer& x);
+  void grow(const Newcomer& x, Index which, Index row);
+  void remove(Index i);
+  void refresh_diagonal();
+  void record(const Event& event, Index i, LSTDLog& log);
+
+  LSTDSettings settings_;
+  Dictionary dictionary_;
+  KernelSpan span_;
+  UnsymmetricInverse C_;
+  Vector theta_;
+  Matrix followers_;
+  TargetMoments rewards_{1};
+  Counters counters_{};
+  std::int64_t transitions_ = 0, skipped_ = 0;
+  bool fresh_ = true;  // an episode has ended, or none has begun
+  bool tracking_ = false;
+  Vector diagonal_;
+  Index removals_ = 0;
+  // The transition at hand, once learned: u = Cz, v = C'h, 1 - h'u, r - h'theta.
+  double discount_ = 0, reward_ = 0, left_ = 0, rho_ = 0;
+  Vector u_, v_, wb_, vb_, beta_, scores_;
+  Vector a_;                    // K^-1 k of the state that may become a kernel
+  Vector kernel_u_, kernel_v_;  // u and v in the kernels' own coordinates, while in_kernels_
+  bool in_kernels_ = false;
+  Matrix K_, along_;
+  RowMatrix states_;  // s and s' of the prepared transitions, by turns
+  PreparedRows prepared_;
+  Panels newcomer_;
+  Rotations rotations_;
+};
+
+}  // namespace kernsift
