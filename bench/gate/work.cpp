@@ -258,7 +258,7 @@ void isls() {
     const SparseBasis basis(kernel_of(10), t.X, all(120), true);
     SparseSolution start;
     solve_sparse(basis, Y, t.ones, 0.1, true, start);
-    isls_path(basis, std::move(start), t.ones, {});
+    isls_path(basis, std::move(start), t.ones, t.ones, {});
   });
 }
 
@@ -266,7 +266,7 @@ void sls() {
   const Table t = table(150, 10);
   const RowMatrix Y = t.y;
   PruningPath path;
-  measured([&] { sls_path(kernel_of(10), t.X, Y, t.ones, 0.1, true, {}, path); });
+  measured([&] { sls_path(kernel_of(10), t.X, Y, t.ones, t.ones, 0.1, true, {}, path); });
 }
 
 void widths() {
