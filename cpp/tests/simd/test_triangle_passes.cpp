@@ -1,6 +1,4 @@
-// The hand-written passes over triangles and the packets of rotations, at every size around a packet and a column group.
-#include "core/linalg/rotations.hpp"
-#include "core/linalg/symmetric_inverse.hpp"
+// The hand-written passes over triangles, at every size around a packet and a column group.
 #include "core/simd/triangle_passes.hpp"
 #include "tests/check.hpp"
 #include "tests/random.hpp"
@@ -38,32 +36,6 @@ TEST(one_pass_updates_and_multiplies) {
     }
 }
 
-TEST(a_change_owed_is_the_change_made_at_once) {
-  for (Index n : {1, 5, 33}) {
-    SymmetricInverse at_once, owed, read;
-    for (SymmetricInverse* s : {&at_once, &owed, &read}) s->assign(symmetric(n, 54));
-    const Vector u = check::normal_rows(n, 1, 55), x = check::normal_rows(n, 1, 56), c = check::normal_rows(n, 1, 57);
-    at_once.add_outer(u, 0.3);
-    owed.owe_outer(u, 0.3);
-    read.owe_outer(u, 0.3);
-    read.settle();  // as a reader in between would
-    for (SymmetricInverse* s : {&at_once, &owed, &read}) s->append(c, 2.0);
-    Vector a(n + 1), b(n + 1), d(n + 1), x1(n + 1);
-    x1 << x, 1.0;
-    at_once.apply(x1, a);
-    owed.apply_settled(x1, b);
-    read.apply_settled(x1, d);
-    CHECK((a - b).cwiseAbs().maxCoeff() < kRounding * 100);
-    CHECK((at_once.dense() - owed.dense()).cwiseAbs().maxCoeff() < kRounding * 100);
-    CHECK(owed.dense() == read.dense());  // to the last bit
-    owed.owe_remove_last();
-    owed.settle();
-    CHECK(owed.size() == n);
-    const Matrix expected = at_once.dense().topLeftCorner(n, n) - c * c.transpose() / 2.0;
-    CHECK((owed.dense() - expected).cwiseAbs().maxCoeff() < kRounding * 100);
-  }
-}
-
 TEST(back_substitution_for_few_columns) {
   for (Index n = 1; n <= 40; ++n)
     for (Index columns = 1; columns <= kFewColumns; ++columns) {
@@ -76,50 +48,4 @@ TEST(back_substitution_for_few_columns) {
       back_substitute(spoiled, X);
       CHECK((X - expected).cwiseAbs().maxCoeff() < kRounding * (1.0 + expected.cwiseAbs().maxCoeff()) * 100);
     }
-}
-
-TEST(packets_of_vectors_rotate_like_single_ones) {
-  for (Index columns = 1; columns <= 19; ++columns)
-    for (Index steps : {0, 1, 7, 8, 9, 30}) {
-      std::vector<Rotation> chain;
-      for (Index q = 0; q < steps; ++q) chain.push_back({std::cos(0.3 * q + 1.0), std::sin(0.3 * q + 1.0)});
-      Matrix Z = check::normal_rows(steps + 1, columns, 60), expected = Z;
-      for (Index c = 0; c < columns; ++c)
-        for (Index q = 0; q < steps; ++q) chain[static_cast<std::size_t>(q)].apply(expected(q, c), expected(q + 1, c));
-      rotate_columns(Z.data(), Z.outerStride(), columns, chain.data(), steps);
-      CHECK((Z - expected).cwiseAbs().maxCoeff() < kRounding);
-    }
-}
-
-TEST(rotating_a_symmetric_matrix_is_the_congruence) {
-  for (Index n : {2, 9, 20, 37})
-    for (Index first : {Index(0), n / 3, n - 2})
-      for (Index offset : {Index(0), Index(1)}) {
-        if (first + offset > n - 2) continue;
-        Rotations rotations;
-        rotations.first = first;
-        Matrix G = Matrix::Identity(n, n);  // z <- G'z
-        for (Index q = first + offset; q + 1 < n; ++q) {
-          const Rotation g{std::cos(0.7 * q), std::sin(0.7 * q)};
-          rotations.chain.push_back(g);
-          Matrix step = Matrix::Identity(n, n);
-          step(q, q) = step(q + 1, q + 1) = g.c;
-          step(q + 1, q) = g.s;
-          step(q, q + 1) = -g.s;
-          G = G * step;
-        }
-        const Matrix C = symmetric(n, 61);
-        const Vector u = check::normal_rows(n, 1, 62);
-        SymmetricInverse S;
-        S.assign(C);
-        S.owe_outer(u, 0.6);  // turns with the matrix
-        S.rotate(rotations, offset);
-        const Matrix turned = G.transpose() * (C + 0.6 * u * u.transpose()) * G;
-        S.owe_remove_last();
-        S.settle();
-        const Vector last = turned.col(n - 1).head(n - 1);
-        const Matrix expected = turned.topLeftCorner(n - 1, n - 1) - last * last.transpose() / turned(n - 1, n - 1);
-        // the corner may be small: relative to what is subtracted
-        CHECK((S.dense() - expected).cwiseAbs().maxCoeff() < kRounding * 100 * (1.0 + expected.cwiseAbs().maxCoeff()));
-      }
 }
