@@ -88,20 +88,20 @@ def test_the_first_row_is_a_kernel_whatever_its_target():
     np.testing.assert_array_equal(model.basis_indices_, [0])
 
 
-def test_without_a_ridge_the_information_form_is_never_entered():
-    """A linear kernel of rows at zero has scale 0: still no licence to invert C (it would divide by alpha = 0)."""
+def test_without_a_ridge_the_information_form_is_entered_where_no_digit_is_lost():
+    """The condition of C is measured: no ridge bounds it, and none need do."""
     kernel = _core.Kernel("linear", np.ones(2), 3, 1.0, np.zeros(2))
     core = _core.OnlineLSSVM(kernel, 1, 0.0, 1e-3, 0.0, "novelty", 0, False)
     X = np.zeros((4000, 2))
     X[0], X[1] = [1.0, 0.0], [0.0, 1.0]
     y = np.ones((4000, 1))
     core.learn(X, y, np.ones(4000), False)
-    assert core.state()["information"].size == 0
+    assert core.state()["information"].size == 4
     np.testing.assert_allclose(core.coef[:, 0], [1.0, 1.0], atol=1e-15)
     rng = np.random.default_rng(3)
     X, y = rng.uniform(-2, 2, (6000, 2)), rng.standard_normal(6000)
     model = KRLSRegressor(gamma=0.5, novelty_tol=1e-2).fit(X, y)
-    assert model._core.state()["information"].size == 0
+    assert model._core.state()["information"].size == model.n_basis_**2
     exact = _core.OnlineLSSVM(model._core.kernel, 1, 0.0, 1e-2, 0.0, "novelty", 0, False)
     exact.learn(X, np.ascontiguousarray(y[:, None]), np.ones(6000), True)
     # two orders of the same sums: the design's condition of some 1e3 times rounding

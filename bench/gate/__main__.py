@@ -111,8 +111,11 @@ def driver(folder: Path, build: Path, given: bool) -> Path:
     parts = objects(build, given)
     program, common = folder / "work", ["-std=c++17", "-O3", "-DNDEBUG", f"-march={LEVEL}", "-fPIC", "-w"]
     include = [f"-I{ROOT / 'cpp'}", f"-I{eigen()}", "-DEIGEN_MPL2_ONLY", "-DEIGEN_DONT_PARALLELIZE"]
-    output(compiler(build), *common, *include, "-fno-lto", "-c", HERE / "work.cpp", "-o", folder / "work.o")
-    output(compiler(build), *common, "-flto=2", folder / "work.o", *parts, "-pthread", "-o", program)
+    try:
+        output(compiler(build), *common, *include, "-c", HERE / "work.cpp", "-o", folder / "work.o")
+        output(compiler(build), *common, folder / "work.o", *parts, "-pthread", "-o", program)
+    except CannotCount as error:  # the pieces have to follow the core
+        raise RuntimeError(str(error)) from None
     return program
 
 

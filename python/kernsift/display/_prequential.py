@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._axes import axes_or_new
-from ._stream import Watched, running_mean
+from ._stream import copy_of_stream, running_mean
 
 
 class PrequentialDisplay:
@@ -71,7 +71,6 @@ class PrequentialDisplay:
         y: ArrayLike,
         *,
         window: int = 100,
-        block: int = 100,
         against: str = "rows",
         name: str | None = None,
         ax: Any = None,
@@ -84,11 +83,9 @@ class PrequentialDisplay:
         estimator : OnlineLSSVMRegressor, OnlineLSSVMClassifier or KRLSRegressor
             Goes on from where it is, fitted or not; stays as it is.
         X, y : array-like
-            The stream.
+            The stream.  Where its first rows give the width they are not predicted, and not drawn.
         window : int, default=100
             Rows the running error is taken over.
-        block : int, default=100
-            Of a classifier: rows predicted before they are learned.  A regressor predicts and learns row by row.
         against : {"rows", "kernels"}, default="rows"
             As in `plot`.
         name : str, optional
@@ -112,40 +109,27 @@ class PrequentialDisplay:
         >>> bool(fading.running_error[-1] < alike.running_error[-1])  # y drifts
         True
         """
-        stream = Watched(estimator, X, y, cls.__name__)
-        begin = estimator.n_samples_seen_ if stream.begun else 0
-        if stream.is_classifier:
-            rows, loss, n_basis = cls._by_blocks(stream, block)
-        else:
-            result = stream.model.prequential(X, y)
-            loss = (result.error**2).reshape(stream.n_rows, -1).mean(axis=1)
-            rows, n_basis = np.arange(stream.n_rows), result.n_basis
+        model = copy_of_stream(estimator, cls.__name__)
+        begin = model.n_samples_seen_ if model.__sklearn_is_fitted__() else 0
+        classes = hasattr(model, "decision_function")
+        result = model.prequential(X, y)
+        loss = result.error if classes else result.error**2
+        loss = loss.reshape(len(loss), -1).mean(axis=1)
+        predicted = np.flatnonzero(~np.isnan(loss))
+        if not len(predicted):
+            raise ValueError(
+                f"X has {len(loss)} rows, and all of them are learned for the width before one is predicted: give "
+                "more rows, or gamma as a number"
+            )
         display = cls(
-            rows=begin + rows,
-            loss=loss,
-            n_basis=n_basis,
+            rows=begin + predicted,
+            loss=loss[predicted],
+            n_basis=result.n_basis[predicted],
             window=window,
-            classes=stream.is_classifier,
+            classes=classes,
             estimator_name=type(estimator).__name__ if name is None else name,
         )
         return display.plot(ax=ax, against=against, **kwargs)
-
-    @staticmethod
-    def _by_blocks(stream: Watched, block: int) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
-        rows, loss, n_basis = [], [], []
-        for part in stream.parts(block):
-            if stream.model.__sklearn_is_fitted__():
-                wrong = stream.model.predict(stream.take(part)) != stream.y[part]
-                rows.append(np.arange(part.start, part.stop))
-                loss.append(wrong.astype(np.float64))
-                n_basis.append(np.full(len(wrong), stream.n_basis))
-            stream.learn(part)
-        if not rows:
-            raise ValueError(
-                f"X has {stream.n_rows} rows and block={block}: the first block is learned before anything can be "
-                "predicted, and there is no second"
-            )
-        return np.concatenate(rows), np.concatenate(loss), np.concatenate(n_basis)
 
     @classmethod
     def from_predictions(

@@ -14,6 +14,16 @@ from .._online_base import OnlineBase
 from .._validation import check_array
 
 
+def copy_of_stream(estimator: Any, what: str) -> Any:
+    """Return a copy of an online estimator."""
+    if not isinstance(estimator, OnlineBase):
+        raise TypeError(
+            f"{what} watches a stream and needs an OnlineLSSVMRegressor, OnlineLSSVMClassifier or KRLSRegressor, "
+            f"got {type(estimator).__name__}"
+        )
+    return copy.deepcopy(estimator)
+
+
 class Watched:
     """A copy that goes on from where the estimator is; the estimator itself stays as it is.
 
@@ -21,12 +31,7 @@ class Watched:
     """
 
     def __init__(self, estimator: Any, X: ArrayLike, y: ArrayLike, what: str) -> None:
-        if not isinstance(estimator, OnlineBase):
-            raise TypeError(
-                f"{what} watches a stream and needs an OnlineLSSVMRegressor, OnlineLSSVMClassifier or KRLSRegressor, "
-                f"got {type(estimator).__name__}"
-            )
-        self.model: Any = copy.deepcopy(estimator)
+        self.model: Any = copy_of_stream(estimator, what)
         self.X, self.y = X, np.asarray(y)
         self.begun = estimator.__sklearn_is_fitted__()
         self._first: dict[str, Any] = {}
@@ -38,12 +43,8 @@ class Watched:
             if isinstance(self.model.gamma, str):
                 weight = np.ones(self.n_rows)
                 self.model.gamma = resolve_gamma(self.model.gamma, rows, weight, self.model.random_state)
-            if self.is_classifier:
+            if hasattr(self.model, "decision_function"):
                 self._first["classes"] = np.unique(self.y)
-
-    @property
-    def is_classifier(self) -> bool:
-        return hasattr(self.model, "decision_function")
 
     def parts(self, block: int) -> Iterator[slice]:
         """Row numbers of one block after another."""
