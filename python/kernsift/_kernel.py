@@ -17,7 +17,7 @@ KERNELS = ("rbf", "laplacian", "matern32", "matern52", "polynomial", "linear")
 KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
     "kernel": [StrOptions(set(KERNELS))],
     "gamma": [StrOptions({"scale", "median"}), Interval(Real, 0, None, closed="neither"), "array-like"],
-    "degree": [Interval(Integral, 1, None, closed="left")],
+    "degree": [Interval(Integral, 1, 1000, closed="both")],
     "coef0": [Interval(Real, 0, None, closed="left")],
 }
 

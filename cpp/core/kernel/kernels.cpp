@@ -363,8 +363,10 @@ Kernel::Kernel(KernelKind kind, Vector gamma, int degree, double coef0, Vector c
     throw std::invalid_argument("gamma and centre must have one entry per feature");
   if (kind_ != KernelKind::linear && !((gamma_.array() >= 0).all() && gamma_.allFinite() && gamma_.maxCoeff() > 0))
     throw std::invalid_argument("gamma must be finite, non-negative and not all zero");
-  if (kind_ == KernelKind::polynomial && (degree_ < 1 || !(coef0_ >= 0) || !std::isfinite(coef0_)))
-    throw std::invalid_argument("a polynomial kernel needs degree >= 1 and a finite coef0 >= 0");
+  constexpr int kLargestDegree = 1000;  // exports multiply so often; base^1000 has left a double unless the base is near 1
+  if (kind_ == KernelKind::polynomial &&
+      (degree_ < 1 || degree_ > kLargestDegree || !(coef0_ >= 0) || !std::isfinite(coef0_)))
+    throw std::invalid_argument("a polynomial kernel needs a degree from 1 to 1000 and a finite coef0 >= 0");
   if (!centre_.allFinite()) throw std::invalid_argument("centre must be finite");
   switch (kind_) {
     case KernelKind::linear: scale_ = Vector::Ones(gamma_.size()); break;
