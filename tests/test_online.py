@@ -228,7 +228,9 @@ def test_JP_11_JP_12_JP_14_JP_15_JP_16_JPs_grow_engines_agree_where_the_papers_f
 
 @pytest.mark.parametrize("engine", ["OnlineLSSVM", "OnlineInverse"])
 @pytest.mark.parametrize("max_basis", [0, 8])
-def test_JP_12_JP_14_JPs_grow_JP_15_JP_16_JP_17_JP_18_steps_solve_the_least_squares_problem(engine, max_basis):
+def test_JP_9_JP_12_JP_14_JPs_grow_JP_15_JP_16_JP_17_JP_18_JP_19_steps_solve_the_least_squares_problem(
+    engine, max_basis
+):
     """After each growing and pruning step the coefficients, P^-1 and the cost are those of the problem solved afresh.
 
     1e-9: P^-1 loses the digits that its condition takes, about 1e6 here, of the 16 there are.
