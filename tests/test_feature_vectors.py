@@ -51,6 +51,20 @@ def test_MATH_5_1_the_gain_is_the_difference_of_J(rng):
         assert gain[r] == pytest.approx(difference, abs=1e-13)
 
 
+@pytest.mark.parametrize("form", ["cached", "lazy"])
+def test_MATH_5_1_each_choice_has_the_largest_gain(form, rng):
+    """All rows are candidates and all are looked at: the gains are those of J, by definition."""
+    X = rows(rng, 40)
+    v = rng.uniform(0.5, 2.0, 40)
+    K = oracles.kernel_matrix("rbf", X, X, gamma=0.7)
+    chosen, error = choose(kernel_of("rbf", X), X, 8, form, v=v)
+    for m in range(1, len(chosen)):
+        S = chosen[:m].tolist()
+        J = [oracles.reconstruction(K, [*S, r], v) if r not in S else 0.0 for r in range(40)]
+        assert chosen[m] == np.argmax(J)
+        assert error[m - 1] - error[m] == pytest.approx(max(J) - oracles.reconstruction(K, S, v), abs=1e-12)
+
+
 def test_efvs_with_everything_is_fvs(rng):
     X = rows(rng)
     exact = FeatureVectorSelector(n_candidates=None, n_eval=None, n_components=15, gamma=0.7).fit(X)

@@ -307,7 +307,7 @@ def test_only_the_candidates_become_kernels(rng):
         assert model.basis_indices_.tolist() == expected
 
 
-def test_OROLS_25_the_model_minimises_its_cost(rng):
+def test_OROLS_25_and_OROLS_26_the_model_minimises_its_cost(rng):
     X, Y = problem(rng, outputs=2)
     v = rng.uniform(0.2, 4.0, ROWS)
     model = OROLSRegressor(gamma=0.8, alpha=0.2, stop=None, max_basis=10).fit(X, Y, v)

@@ -131,3 +131,62 @@ def test_rows_join_the_table_of_the_page_in_their_order(bench, tmp_path):
     assert "`first`" not in out.read_text()
     page.put(out, section({"b": 6}), "fourth")
     assert rows() == ["| b | 6 |"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "what", "wrong"),
+    [
+        ("row.delta = std::max(0.0, k - w)", "sign", "row.delta = -(std::max(0.0, k - w))"),
+        ("row.delta = std::max(0.0, k - w)", "doubled", "row.delta = 2.0 * (std::max(0.0, k - w))"),
+        ("xi[o] -= kappa * Delta_b", "sign", "xi[o] += kappa * Delta_b"),
+        ("w /= L(m, m)", "sign", "w /= -(L(m, m))"),
+        ("const double a = b[i = 0], c = d", "sign", "const double a = -(b[i = 0]), c = d"),
+        ("for (Index i = 0; i < n; ++i) u[i] = v[i]", "sign", "for (Index i = 0; i < n; ++i) u[i] = -(v[i])"),
+        ("return rows * rss", "sign", "return -(rows * rss)"),
+        ("return !(a >= b)", "contrary", "return !(!(a >= b))"),
+        ("useful = a * b > c", "contrary", "useful = !(a * b > c)"),
+        ("add_outer(u, v, -1.0 / u[i])", "sign", "add_outer(u, v, -(-1.0 / u[i]))"),
+        ("else\n  C.drop_last()", "left out", "else\n  (void)0"),
+        ("if (!(a > b)) return Outcome::rejected", "condition", "if (!(!(a > b))) return Outcome::rejected"),
+    ],
+)
+def test_a_statement_is_made_wrong(bench, statement, what, wrong):
+    assert (what, wrong) in bench("equations").mutants(statement)
+
+
+def test_an_index_is_not_made_wrong(bench):
+    assert bench("equations").mutants("P.remove(row)") == [("left out", "(void)0")]
+
+
+def test_every_equation_has_a_statement_and_tests(bench):
+    """What the nightly run makes wrong is there for each row; a tag on a comment line alone says nothing."""
+    equations = bench("equations")
+    rows, places = equations.rows(equations.ROOT), equations.places(equations.ROOT)
+    assert len(rows) > 50
+    assert [tag for tag, tests in rows.items() if not tests] == []
+    assert [tag for tag in rows if tag not in places] == []
+
+
+def test_a_sample_of_equations_follows_from_the_commit(bench):
+    equations = bench("equations")
+    first, again, other = (equations.chosen(equations.ROOT, "quick", None, c) for c in ("a", "a", "b"))
+    assert first == again != other
+    assert len(first) == 3
+    assert equations.chosen(equations.ROOT, "full", ["JP 1", "ISLS"], "a") == ["ISLS 2", "ISLS 3"]
+
+
+@pytest.mark.parametrize(
+    ("text", "statement"),
+    [
+        ("  a = b;\n  c = d +\n      e;  // [JP 14]\n", "c = d +\n      e"),
+        ("  if (x)\n    a = b;  // so [JP 14]\n", "if (x)\n    a = b"),
+        ("  for (i = 0; i < n; ++i)\n    a = b;  // [JP 14]\n", "for (i = 0; i < n; ++i)\n    a = b"),
+        ("  // [JP 14]\n  a = b;\n", None),
+        ("void f() {  // [JP 14]\n  a = b;\n}\n", None),
+    ],
+)
+def test_a_tagged_statement_is_found_whole(bench, tmp_path, text, statement):
+    (tmp_path / "cpp" / "core").mkdir(parents=True)
+    (tmp_path / "cpp" / "core" / "a.cpp").write_text(text)
+    found = bench("equations").places(tmp_path).get("JP 14", [])
+    assert [text[place.begin : place.end] for place in found] == ([statement] if statement else [])

@@ -16,6 +16,7 @@ sys.path[:0] = [str(HERE), str(HERE.parents[1] / "tests")]  # the oracles and th
 
 import core  # noqa: E402
 import drift  # noqa: E402
+import equations  # noqa: E402
 import fuzz  # noqa: E402
 import kill  # noqa: E402
 import memory  # noqa: E402
@@ -25,6 +26,7 @@ import sanitizers  # noqa: E402
 TABLES: dict[str, Any] = {
     "core": core.run,
     "drift": drift.run,
+    "equations": equations.run,
     "fuzz": fuzz.run_inputs,
     "files": fuzz.run_files,
     "kill": kill.run,
@@ -42,17 +44,22 @@ def main() -> None:
         "--full", action="store_true", help="as the page has it: ten million rows, a million inputs: hours"
     )
     parser.add_argument(
-        "--only", nargs="+", help="drift, sanitizers: only what has one of these in its name; drift: other rows stay"
+        "--only",
+        nargs="+",
+        help="drift, sanitizers: only what has one of these in its name; drift: other rows stay; equations: these tags",
     )
     parser.add_argument("--resume", action="store_true", help="drift: leave out what is whole in the page")
     parser.add_argument("--minutes", type=float, help="core, fuzz, files: begin nothing more after so many")
-    parser.add_argument("--build", type=Path, help="core: compile here, and keep it")
+    parser.add_argument("--build", type=Path, help="core, equations: compile here, and keep it")
+    parser.add_argument(
+        "--objects", type=Path, help="equations: build folder of the package in this tree, not to compile it again"
+    )
     parser.add_argument("--out", type=Path, default=HERE.parents[1] / "docs" / "reliability.md")
     args = parser.parse_args()
     size = "full" if args.full else "quick" if args.quick else "middle"
     for name in args.table:
         command = f"python bench/reliability --table {name}" + ("" if size == "middle" else f" --{size}")
-        if args.only and name in ("drift", "sanitizers"):
+        if args.only and name in ("drift", "equations", "sanitizers"):
             command += " --only " + shlex.join(args.only)
         if name == "drift":
             soak(args.out, size, args.only, command, args.resume)
@@ -60,6 +67,8 @@ def main() -> None:
         options: dict[str, Any] = {}
         if name == "sanitizers":
             options = {"only": args.only, "out": args.out}
+        if name == "equations":
+            options = {"only": args.only, "folder": args.build, "objects": args.objects}
         if name == "core":
             options["folder"] = args.build
         if name in ("core", "fuzz", "files") and args.minutes:
@@ -72,6 +81,8 @@ def main() -> None:
         print("\n".join(lines), flush=True)
         if name == "sanitizers" and sanitizers.found_something(lines):
             sys.exit("the sanitizers found something: see build/sanitizers")
+        if name == "equations" and equations.found_something(lines):
+            sys.exit("lines of equations that no test of their row guards")
 
 
 def soak(out: Path, size: str, only: list[str] | None, command: str, resume: bool) -> None:

@@ -69,10 +69,10 @@ void add_rows(const Kernel& kernel, const Panels& elements, const Rows& L, const
     sums.weight += v.sum();
     if (weighted) t.array().colwise() *= root.array();
     products.noalias() += W * t;
-    add_outer(W, 1.0, threads, sums.M);
+    add_outer(W, 1.0, threads, sums.M);  // [MATH 1.11]
   }
-  sums.z += products.leftCols(c);
-  sums.s += products.col(c);
+  sums.z += products.leftCols(c);  // [MATH 1.11]
+  sums.s += products.col(c);       // [MATH 1.11]
 }
 
 }  // namespace

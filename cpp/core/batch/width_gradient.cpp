@@ -16,7 +16,6 @@ constexpr Index kTile = 256;
 constexpr double kFull = 1.0 - 1e-12;
 
 // sum over pairs of E(l, i) (x_ij - z_lj)^2, or of E(l, i) |x_ij - z_lj|, for each feature j, while tiles of E arrive.
-// [BEYOND B3]
 class PairSums {
  public:
   PairSums(KernelKind kind, const Eigen::Map<const RowMatrix>& Z, bool of_landmarks)
@@ -35,9 +34,9 @@ class PairSums {
           sums_[j] += E.col(i).dot((Z_.col(j).array() - X(i, j)).abs().matrix());
       return;
     }
-    products_.noalias() += E * X;
-    rows_ += E.rowwise().sum();
-    sums_.noalias() += X.cwiseAbs2().transpose() * E.colwise().sum().transpose();
+    products_.noalias() += E * X;                                                  // [BEYOND B3]
+    rows_ += E.rowwise().sum();                                                    // [BEYOND B3]
+    sums_.noalias() += X.cwiseAbs2().transpose() * E.colwise().sum().transpose();  // [BEYOND B3]
   }
 
   Vector total() const {
@@ -149,7 +148,7 @@ bool WidthProblem::weigh(WidthCriterion criterion, double toll, double alpha, Pa
     const Eigen::ArrayXd slack = 1.0 - leverage;
     const double sum = (squares.array() / slack.square()).sum();
     parts.p = (2.0 / slack.square()).matrix().asDiagonal() * parts.rho;
-    parts.q = 2.0 * squares.array() * unit / slack.cube();
+    parts.q = 2.0 * squares.array() * unit / slack.cube();  // [BEYOND B1]
     parts.scale = sum;
     out.value = sum / total_;
   } else {
@@ -172,7 +171,7 @@ void WidthProblem::differentiate(const Kernel& kernel, double alpha, bool of_lan
   const auto K = K_.topRows(m);
 
   // In the coordinates W = L^-1 S', in which A is the identity:
-  //   F = dJ/dS L = -(p - S u) b'L - rho u'L + 2 (diag(q) W' - W' N),   u = A^-1 S'p,  N = W diag(q) W'  [BEYOND B2]
+  //   F = dJ/dS L = -(p - S u) b'L - rho u'L + 2 (diag(q) W' - W' N),   u = A^-1 S'p,  N = W diag(q) W'
   Matrix phi = Matrix::Zero(m, T_.cols()), N = Matrix::Zero(m, m);
   Vector column_sums = Vector::Zero(m);
   Matrix left(m, 2 * T_.cols()), right(n, 2 * T_.cols());
@@ -208,12 +207,12 @@ void WidthProblem::differentiate(const Kernel& kernel, double alpha, bool of_lan
     auto F = F_.leftCols(count);
     const auto w = W.middleCols(first, count);
     F.noalias() = left * right.middleRows(first, count).transpose();
-    F *= -1.0;
+    F *= -1.0;  // [BEYOND B2]
     if (evidence) {
       F += 2.0 * parts.log_det * w;
     } else {
-      F += w * (2.0 * parts.q.segment(first, count)).asDiagonal();
-      F.noalias() -= 2.0 * N * w;
+      F += w * (2.0 * parts.q.segment(first, count)).asDiagonal();  // [BEYOND B2]
+      F.noalias() -= 2.0 * N * w;                                   // [BEYOND B2]
     }
     Lt.solveInPlace(F);
     F = F * root_.segment(first, count).asDiagonal();  // from S to K
@@ -234,7 +233,7 @@ void WidthProblem::differentiate(const Kernel& kernel, double alpha, bool of_lan
     GZ = parts.cost_slope * parts.theta * parts.theta.transpose();
     GZ.diagonal().array() += parts.log_det;
   } else {
-    GZ = 0.5 * (phi * parts.theta.transpose() + parts.theta * phi.transpose()) - N;
+    GZ = 0.5 * (phi * parts.theta.transpose() + parts.theta * phi.transpose()) - N;  // [BEYOND B2]
   }
   Lt.solveInPlace(GZ);
   GZ.transposeInPlace();

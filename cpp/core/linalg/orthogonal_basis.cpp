@@ -228,9 +228,9 @@ Matrix OrthogonalBasis::pseudoinverse() {
   Vector q(padded_rows());
   for (Index j = 0; j < size_; ++j) {
     column(j, q);
-    Qt.row(j) = q.transpose() / h_[j];
+    Qt.row(j) = q.transpose() / h_[j];  // [OROLS 17]
   }
-  U().triangularView<Eigen::UnitUpper>().solveInPlace(Qt);
+  U().triangularView<Eigen::UnitUpper>().solveInPlace(Qt);  // [OROLS 18]
   return Qt.leftCols(rows_);
 }
 

@@ -60,7 +60,7 @@ class Selection {
 
  private:
   bool eliminated(Index pattern, double residual) const {
-    return !(residual >= set_.candidate_tol * patterns_.self()[pattern] && residual > 0);
+    return !(residual >= set_.candidate_tol * patterns_.self()[pattern] && residual > 0);  // [EFVS eliminate]
   }
 
   // False where no candidate is left.
@@ -94,7 +94,7 @@ class Selection {
       patterns_.prepare(sample.patterns.data(), sample.size(), sample.rows);
   }
 
-  // Moves the drawn patterns that pass into the sample and takes the others out of the pool. [EFVS eliminate]
+  // Moves the drawn patterns that pass into the sample and takes the others out of the pool.
   void keep(Index& front, Index count, Sample& sample) {
     const Index have = sample.size();
     Index kept = 0;
@@ -150,7 +150,7 @@ class Selection {
                         out.W.col(t).head(m).squaredNorm();
   }
 
-  // r in R with the largest gain on T [MATH 5.1]; the first of equals.
+  // r in R with the largest gain on T; the first of equals.
   void choose(double drawn_from) {
     const Index m = size_ - known(), n_r = R_.size(), n_t = T_.size();
     Vector scale(n_t);
@@ -177,7 +177,7 @@ class Selection {
       new_.add_product(count, columns_.data(), E_.leftCols(n_t));
       gains_.noalias() = E_.topLeftCorner(count, n_t).cwiseAbs2() * scale;
       for (Index i = 0; i < count; ++i) {
-        const double gain = gains_[i] / R_.residual[first + i];
+        const double gain = gains_[i] / R_.residual[first + i];  // [MATH 5.1]
         if (gain > best) best = gain, r = first + i;
       }
     }
@@ -205,9 +205,9 @@ class Selection {
       if (fresh_elements_.size() == (all_ ? 1 : PanelFactor::kSteps) || size_ == limit_) flush();
       return;
     }
-    // 1 - J over the patterns that may still be badly reconstructed, not over all of them [EFVS stop]
+    // 1 - J over the patterns that may still be badly reconstructed, not over all of them
     const double mean = std::max(drawn_error_ - gain, 0.0) / drawn_weight_;
-    record(mean * drawn_from / total_);
+    record(mean * drawn_from / total_);  // [EFVS stop]
   }
 
   // Brings the coordinates of all patterns up to date; from them the exact error after each vector of the panel.
@@ -258,7 +258,7 @@ class Selection {
   FeatureVectors result_;
 };
 
-// FVS: every pattern a candidate, judged on every pattern, from the residual kernel itself. Maximises J [EFVS 1].
+// FVS: every pattern a candidate, judged on every pattern, from the residual kernel itself. Maximises J.
 FeatureVectors dense_selection(SelectableRows& patterns, const ConstVectorRef& weight,
                                const FeatureVectorSettings& settings) {
   const Index l = patterns.size();
@@ -273,7 +273,7 @@ FeatureVectors dense_selection(SelectableRows& patterns, const ConstVectorRef& w
   const double total = weight.sum();
   for (Index i = 0; i < l; ++i)
     if (self[i] > 0) scale[i] = weight[i] / self[i], error += weight[i] / total;
-  for (Index i = 0; i < l; ++i) gain[i] = (E.col(i).array().square() * scale.array()).sum();
+  for (Index i = 0; i < l; ++i) gain[i] = (E.col(i).array().square() * scale.array()).sum();  // [EFVS 1]
   std::vector<char> candidate(l);
   for (Index i = 0; i < l; ++i) candidate[i] = self[i] > 0;
 

@@ -41,14 +41,14 @@ void TargetMoments::add(const double* y, double weight) {
 }
 
 Outcome Admission::judge(double delta, double k_self, double usefulness, double t, double variance) const {
-  if (!(delta > novelty_tol * k_self)) return Outcome::rejected_novelty;
+  if (!(delta > novelty_tol * k_self)) return Outcome::rejected_novelty;  // [Engel ALD]
   const double tol2 = usefulness_tol * variance;
   bool useful = true;
   switch (rule) {
     case Rule::product: useful = delta * usefulness > tol2; break;         // 000, end of section 3.2
     case Rule::two_part: useful = usefulness > tol2; break;                // 001
     case Rule::per_sample: useful = delta * usefulness > tol2 * t; break;  // MATH 1.6 'paper_mean'
-    case Rule::novelty: break;                                             // [Engel ALD]
+    case Rule::novelty: break;
   }
   return useful ? Outcome::admitted : Outcome::rejected_usefulness;
 }

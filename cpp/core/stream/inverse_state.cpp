@@ -74,10 +74,10 @@ void InverseState::normal(const RowScalars& row) {  // [JP 11]
   log_det_ += std::log1p(row.leverage);
 }
 
-// [JP 12]: P^-1 and K^-1 gain a row and a column by the partitioned inverse [JP 10].
+// P^-1 and K^-1 gain a row and a column by the partitioned inverse [JP 10].
 void InverseState::border(const ConstVectorRef& w_b, double Delta_b, const ConstVectorRef& a, double delta) {
-  P_inv_.border(w_b, Delta_b);
-  K_inv_.border(a, delta);
+  P_inv_.border(w_b, Delta_b);  // [JP 12]
+  K_inv_.border(a, delta);      // [JP 12]
   log_det_ += std::log(Delta_b / delta);
 }
 

@@ -57,8 +57,8 @@ void KernelLSTD::learn(const Rows& S, const ConstVectorRef& r, const Rows& S_nex
       if (start[i] || fresh_) follower(kTrace).setZero();
       fresh_ = terminal[i];
       discount_ = terminal[i] ? 0.0 : settings_.discount;
-      follower(kTrace) = settings_.discount * settings_.trace_decay * follower(kTrace) + follower(kHere);
-      h() = follower(kHere) - discount_ * follower(kThere);
+      follower(kTrace) = settings_.discount * settings_.trace_decay * follower(kTrace) + follower(kHere);  // [LSTD 1]
+      h() = follower(kHere) - discount_ * follower(kThere);  // [LSTD 1]
 
       Event here{Outcome::ignored, -1}, there{Outcome::ignored, -1};
       rewards_.add(r.data() + i, 1.0);
@@ -85,7 +85,7 @@ void KernelLSTD::record(const Event& event, Index i, LSTDLog& log) {
   ++counters_[static_cast<std::size_t>(event.outcome)];
 }
 
-// C <- C - Cz h'C / Delta, theta <- theta + (rho / Delta) Cz                                        [LSTD normal]
+// C <- C - Cz h'C / Delta, theta <- theta + (rho / Delta) Cz
 bool KernelLSTD::normal(double r) {
   const Index m = size();
   auto u = u_.head(m);
@@ -95,8 +95,8 @@ bool KernelLSTD::normal(double r) {
   const double gain = h().dot(u), Delta = 1.0 + gain;
   if (!(std::abs(Delta) > kFloor * (1.0 + std::abs(gain)))) return false;
   const double rho = r - h().dot(theta_.head(m));
-  C_.add_outer(u, v, -1.0 / Delta);
-  theta_.head(m) += (rho / Delta) * u;
+  C_.add_outer(u, v, -1.0 / Delta);     // [LSTD normal]
+  theta_.head(m) += (rho / Delta) * u;  // [LSTD normal]
   if (tracking_) {
     transition_in_kernels();
     diagonal_.head(m).array() -= kernel_u_.head(m).array() * kernel_v_.head(m).array() / Delta;
@@ -181,8 +181,8 @@ auto KernelLSTD::look_along(Index which, Index row, double delta) -> Newcomer {
   x.there = which == 1 ? x.s : (along_(0, 1) - w.dot(follower(kThere))) / x.s;
   x.h = x.here - discount_ * x.there;
   x.z = settings_.residual ? x.h : x.here;
-  x.schur = settings_.alpha + x.z * x.h * left_;
-  x.tau = x.z * rho_ / x.schur;
+  x.schur = settings_.alpha + x.z * x.h * left_;      // [LSTD grow]
+  x.tau = x.z * rho_ / x.schur;                       // [LSTD grow]
   x.usefulness = x.tau * x.tau * std::abs(x.schur);  // kappa^2 |Delta_b|
   return x;
 }
@@ -205,7 +205,7 @@ Index KernelLSTD::find_victim(const Newcomer& x) {
     const double coefficient = beta[i] - x.tau / x.s * wb[i];
     if (!(d > 0)) return -1;
     largest = std::max(largest, d);
-    scores_[i] = coefficient * coefficient / d;
+    scores_[i] = coefficient * coefficient / d;  // [LSTD prune]
   }
   const Index victim = weakest(scores_.head(m), x.usefulness, -std::numeric_limits<double>::infinity());
   if (victim == m) return m;
@@ -280,7 +280,7 @@ void KernelLSTD::remove(Index i) {
   if (lost) {  // of this direction rounding has left nothing: it goes as if nothing had reached it
     C_.drop_last();
   } else {
-    theta_.head(last) -= (theta_[last] / corner) * C_.view().col(last).head(last);
+    theta_.head(last) -= (theta_[last] / corner) * C_.view().col(last).head(last);  // [LSTD prune]
     C_.remove(last);
   }
   dictionary_.remove(i);

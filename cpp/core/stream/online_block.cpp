@@ -150,8 +150,8 @@ void OnlineLSSVM<State>::follow(const Event& event, const RowScalars& look, Inde
   auto later = W_.block(0, column + 1, p + 1, rest);
   for (Index r = 0; r < rest; ++r) {
     const double along = later.col(r).segment(b, m).dot(W_.col(column).segment(b, m));
-    later(p, r) = (with_newcomer_(0, r) - along) / s;
-    delta_[column + 1 + r] -= later(p, r) * later(p, r);
+    later(p, r) = (with_newcomer_(0, r) - along) / s;     // [MATH 3.1]
+    delta_[column + 1 + r] -= later(p, r) * later(p, r);  // [MATH 3.1]
   }
   if (swapped) {
     state_.rotations().rotate_rows(later, b);

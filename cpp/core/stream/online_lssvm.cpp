@@ -374,9 +374,9 @@ void OnlineLSSVM<State>::variance(const Rows& X, VectorRef spread, VectorRef del
 }
 
 template <class State>
-Vector OnlineLSSVM<State>::gcv() const {  // [MATH 1.8]
+Vector OnlineLSSVM<State>::gcv() const {
   const double free = effective_t_ - state_.dof();
-  return rss() * (effective_t_ / (free * free));
+  return rss() * (effective_t_ / (free * free));  // [MATH 1.8]
 }
 
 template <class State>

@@ -24,12 +24,12 @@ double OrthonormalState::look_exact(const ConstMatrixRef& Z, const ConstMatrixRe
   border_known_ = false;
   b.noalias() = Z * vs;
   C_.apply_settled(b, h);
-  schur_ = alpha_ + s.dot(vs) - b.dot(h);
+  schur_ = alpha_ + s.dot(vs) - b.dot(h);  // [BEYOND B5]
   e = Y;
   e.noalias() -= Z.transpose() * theta_.topRows(p);
   double squares = 0;
   for (Index o = 0; o < n_outputs(); ++o) {
-    tau_[o] = vs.dot(e.col(o)) / schur_;
+    tau_[o] = vs.dot(e.col(o)) / schur_;  // [BEYOND B5]
     squares += tau_[o] * tau_[o];
   }
   return schur_ * squares;
@@ -54,11 +54,11 @@ void OrthonormalState::grow_exact(const ConstVectorRef& w, double delta, const C
     }
   }
   if (informed_) information_.append(w_.head(p), alpha_ + s.dot(v.cwiseProduct(s)));
-  C_.border(h, schur_);
+  C_.border(h, schur_);  // [BEYOND B6]
   for (Index o = 0; o < n_outputs(); ++o) {
-    theta_.col(o).head(p) -= tau_[o] * h;
+    theta_.col(o).head(p) -= tau_[o] * h;  // [BEYOND B6]
     theta_(p, o) = tau_[o];
-    xi_[o] = std::max(xi_[o] - schur_ * tau_[o] * tau_[o], 0.0);  // of a perfect fit rounding is left
+    xi_[o] = std::max(xi_[o] - schur_ * tau_[o] * tau_[o], 0.0);  // [BEYOND B6]; of a perfect fit rounding is left
   }
   span_.append(w.segment(b, m), std::sqrt(delta));
   log_det_ += std::log(schur_);

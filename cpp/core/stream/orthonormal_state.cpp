@@ -106,7 +106,7 @@ void OrthonormalState::normal(const RowScalars& row) {
   auto h = h_.head(p);
   if (informed_) information_.add_outer(w_.head(p), row.weight);
   C_.owe_outer(h, -1.0 / row.Delta);  // [JP 11], in the basis of MATH 1.4
-  for (Index o = 0; o < n_outputs(); ++o) theta_.col(o).head(p) += (rho_[o] / row.Delta) * h;
+  for (Index o = 0; o < n_outputs(); ++o) theta_.col(o).head(p) += (rho_[o] / row.Delta) * h;  // [MATH 1.1]
   xi_.array() += rho_.array().square() / row.Delta;
   if (tracking_ && in_kernels_known_) {
     const auto g = in_kernels_.col(0).head(m);
@@ -129,7 +129,7 @@ void OrthonormalState::forget(const RowScalars& row) {
 
 // All earlier rows have coordinate 0 in the new direction and this row has s = sqrt(delta): C is padded with
 // 1/alpha and the row is learned as [w; s]. Written out, nothing cancels, and alpha = 0 is allowed: Engel's growth,
-// where the past cannot tell the new direction and only this row determines it [Engel grow].
+// where the past cannot tell the new direction and only this row determines it.
 void OrthonormalState::grow(const RowScalars& row) {
   const Index p = dimension(), m = size();
   reserve(grown_capacity(diagonal_.size(), m + 1));
@@ -158,12 +158,12 @@ void OrthonormalState::grow(const RowScalars& row) {
     information_.append(row.weight * s * w, alpha_ + row.weight * row.delta);
   }
   C_.owe_outer(h, -alpha_ / row.den);  // [MATH 1.4]
-  column_.head(p) = (-s / row.den) * h;
-  C_.append(column_.head(p), row.Delta / row.den);
+  column_.head(p) = (-s / row.den) * h;             // [Engel grow]
+  C_.append(column_.head(p), row.Delta / row.den);  // [Engel grow]
   for (Index o = 0; o < n_outputs(); ++o) {
     const double kappa = rho_[o] / row.den;
     theta_.col(o).head(p) += (alpha_ * kappa) * h;
-    theta_(p, o) = s * kappa;
+    theta_(p, o) = s * kappa;  // [Engel grow]
     xi_[o] += alpha_ * rho_[o] * kappa;
   }
   span_.append(w.tail(m), s);
@@ -306,13 +306,13 @@ Vector OrthonormalState::intercept() const {
   return theta_.row(0).transpose();
 }
 
-Vector OrthonormalState::rss() const {  // xi - alpha |theta|^2 [MATH 1.8]
+Vector OrthonormalState::rss() const {  // xi - alpha |theta|^2
   const Vector penalty = alpha_ * theta_.middleRows(offset(), size()).colwise().squaredNorm().transpose();
-  return (xi_ - penalty).cwiseMax(0.0);
+  return (xi_ - penalty).cwiseMax(0.0);  // [MATH 1.8]
 }
 
-double OrthonormalState::dof() const {  // m - alpha tr C [MATH 1.8], plus one for the unpenalised constant
-  return static_cast<double>(dimension()) - alpha_ * C_.diagonal().tail(size()).sum();
+double OrthonormalState::dof() const {  // m - alpha tr C, plus one for the unpenalised constant
+  return static_cast<double>(dimension()) - alpha_ * C_.diagonal().tail(size()).sum();  // [MATH 1.8]
 }
 
 Matrix OrthonormalState::inverse_P() const {
@@ -329,7 +329,7 @@ void OrthonormalState::variance(MatrixRef K, const ConstVectorRef& k_self, Vecto
   W.bottomRows(size()) = K;
   Matrix H(W.rows(), W.cols());
   C_.apply_block(W, H);
-  spread = W.cwiseProduct(H).colwise().sum();
+  spread = W.cwiseProduct(H).colwise().sum();  // [MATH 1.9]
 }
 
 void OrthonormalState::save(Arrays& arrays) const {
