@@ -358,7 +358,7 @@ def test_a_huge_cap_takes_nothing_ahead(name):
 
 
 @pytest.mark.parametrize("name", ["window", "exact_rows"])
-def test_the_ring_of_recent_rows_is_there_at_once(name, monkeypatch):
+def test_a_full_ring_of_recent_rows_must_fit(name, monkeypatch):
     X, y = problem(50)
     model = kernsift.OnlineLSSVMRegressor(gamma=0.1, max_basis=5).fit(X, y)
     before = model.predict(X)
@@ -368,6 +368,22 @@ def test_the_ring_of_recent_rows_is_there_at_once(name, monkeypatch):
     ):
         model.set_params(**{name: 10**8}).fit(X, y)
     np.testing.assert_array_equal(model.predict(X), before)
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads the resident memory of Linux")
+def test_a_ring_of_recent_rows_takes_memory_as_rows_come():
+    """The number comes from a parameter, or from a file: a million rows of 40 kernels would be 320 MB."""
+    X, y = problem(200)
+    model = kernsift.OnlineLSSVMRegressor(gamma=5.0, max_basis=40, exact_rows=10**6, swap_until=None)
+
+    def resident():
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    model.partial_fit(X[:2], y[:2])
+    before = resident()
+    model.partial_fit(X[2:], y[2:])
+    assert model.n_basis_ > 30
+    assert resident() - before < 2**24
 
 
 def test_the_exact_solution_of_tune_is_asked_for(monkeypatch, all_is_asked_for):

@@ -136,7 +136,7 @@ auto OnlineLSSVM<State>::admit_exactly(const RowScalars& look, double k_self, co
   if constexpr (State::kLearnsRuns) {
     if (!is_resolved(look.delta, k_self)) return {Outcome::refused, -1};
     const Index m = dictionary_.size(), p = state_.dimension(), n = recent_.size(), b = p - m;
-    if (along_.size() < recent_.rows().padded()) along_.resize(round_up(recent_.capacity(), kPanel));
+    if (along_.size() < recent_.rows().padded()) along_.resize(grown_capacity(along_.size(), recent_.rows().padded()));
     dictionary_.kernel().block(recent_.rows(), prepared_, row, 1,
                                Eigen::Map<Matrix>(along_.data(), recent_.rows().padded(), 1));
     auto s = along_.head(n);

@@ -4,15 +4,19 @@
 
 namespace kernsift {
 
-void RecentRows::reserve(Index dimension) {
-  if (coordinates_.rows() >= dimension && coordinates_.cols() == capacity_) return;
-  coordinates_.conservativeResize(grown_capacity(coordinates_.rows(), dimension), capacity_);
+void RecentRows::reserve(Index dimension, Index rows) {
+  if (weights_.size() < rows) {
+    weights_.conservativeResize(std::min(capacity_, grown_capacity(weights_.size(), rows)));
+    targets_.conservativeResize(whole_packets(weights_.size()), Eigen::NoChange);
+  }
+  if (coordinates_.rows() >= dimension && coordinates_.cols() == weights_.size()) return;
+  coordinates_.conservativeResize(grown_capacity(coordinates_.rows(), dimension), weights_.size());
 }
 
 void RecentRows::push(const PreparedRows& prepared, Index row, const ConstVectorRef& w, const double* y,
                       double weight) {
   dimension_ = w.size();
-  reserve(dimension_);
+  reserve(dimension_, std::min(size() + 1, capacity_));
   if (size() < capacity_)
     rows_.append(prepared.coordinates(row), prepared.norm(row));
   else
@@ -24,7 +28,7 @@ void RecentRows::push(const PreparedRows& prepared, Index row, const ConstVector
 }
 
 void RecentRows::append_coordinate(const ConstVectorRef& s) {
-  reserve(dimension_ + 1);
+  reserve(dimension_ + 1, size());
   coordinates_.row(dimension_).head(size()) = s.transpose();
   ++dimension_;
 }
@@ -37,7 +41,7 @@ void RecentRows::drop_last(const Rotations& rotations, Index offset) {
 void RecentRows::clear() {
   rows_.clear();
   next_ = dimension_ = 0;
-  coordinates_.resize(0, capacity_);
+  coordinates_.resize(0, weights_.size());
 }
 
 void RecentRows::save(Arrays& arrays) const {
@@ -62,7 +66,7 @@ void RecentRows::load(const Arrays& arrays, Index dimension) {
   for (Index i = 0; i < n; ++i) rows_.append(prepared.row(i).data(), prepared(i, d));
   if (n > 0) {
     const Matrix& kept = arrays.get("recent_coordinates", dimension, n);
-    reserve(dimension_ = dimension);
+    reserve(dimension_ = dimension, n);
     coordinates_.topLeftCorner(dimension_, n) = kept;
   }
   targets_.topRows(n) = arrays.get("recent_targets", n, targets_.cols());

@@ -15,9 +15,7 @@ class RecentRows {
   RecentRows(Index capacity, Index n_features, Index n_outputs)
       : capacity_(capacity),
         rows_(n_features),
-        coordinates_(0, capacity),
-        targets_(whole_packets(capacity), n_outputs),
-        weights_(capacity) {}
+        targets_(0, n_outputs) {}
 
   Index capacity() const { return capacity_; }
   Index size() const { return rows_.size(); }
@@ -42,10 +40,10 @@ class RecentRows {
   void load(const Arrays& arrays, Index dimension);  // of the basis
 
  private:
-  void reserve(Index dimension);
+  void reserve(Index dimension, Index rows);
   Index capacity_, next_ = 0, dimension_ = 0;
   Panels rows_;
-  Matrix coordinates_;  // capacity of the basis x capacity
+  Matrix coordinates_;  // capacity of the basis x rows there is room for
   Matrix targets_;
   Vector weights_;
 };
