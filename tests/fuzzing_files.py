@@ -199,7 +199,7 @@ class StructuredFuzzer(fuzzing._InFiles):
 
     def _rows(self, parts: dict[str, bytes]) -> str:
         """One more or one less of every side of a length, so that shapes still agree."""
-        arrays = {n: v for n in parts if n.endswith(".npy") and (v := _read(parts[n])) is not None and v.ndim}
+        arrays = {n: v for n in parts if n.endswith(".npy") and (v := _read(parts[n])) is not None and 0 < v.ndim < 4}
         lengths = sorted({n for v in arrays.values() for n in v.shape if n > 0})
         if not lengths:
             return "nothing"
