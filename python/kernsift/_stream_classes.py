@@ -169,6 +169,15 @@ class StreamClassification(Stream):
         Returns
         -------
         ndarray of shape (n_classes,)
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_moons
+        >>> from kernsift import OnlineLSSVMClassifier
+        >>> X, y = make_moons(600, noise=0.2, random_state=7)
+        >>> model = OnlineLSSVMClassifier(gamma=2.0).fit(X, y)
+        >>> bool(model.predict_proba_one(X[0])[y[0]] > 0.5)
+        True
         """
         return softmax(self._scores_of_one(x)[None, :], self.temperature_)[0]
 

@@ -364,10 +364,10 @@ class SubsetBase(Estimator):
         with replaced_at_once(self) as new:
             assert new._state is not None
             check_again(new, int(n_basis), new._coef.shape[1], 2, "going down to")  # L and M
-            sketch = new._state.sketch
+            rows = {name: getattr(new._state, name) for name in ("sketch", "n_rows", "n_weighted")}  # the caller's
             new._basis = new._path.basis_at(int(n_basis))
             state = new._path.at(int(n_basis), new._basis)
-            new._solve(SubsetState(**{**state.__dict__, "sketch": sketch}), None)
+            new._solve(SubsetState(**{**state.__dict__, **rows}), None)
         return self
 
     # --- the model ---
