@@ -734,3 +734,12 @@ def test_the_solution_loses_no_more_digits_than_normal_equations(alpha):
         worst = max(worst, ours / max(theirs, 1e-15))
     assert benign > 20
     assert worst < 100  # two ways of rounding the same sums: 12 in 400 problems, 7e4 before
+
+
+def test_another_size_counts_the_rows_that_were_given():
+    """Equal rows are one in the deletion's sums, but not in what was seen, nor in GCV."""
+    X, y = np.repeat(np.random.default_rng(3).normal(size=(40, 2)), 2, axis=0), np.repeat(np.arange(40.0), 2)
+    model = SubsetLSSVMRegressor(gamma=0.5, max_basis=10, random_state=0).fit(X, y)
+    assert model.n_samples_seen_ == 80
+    assert model.resize(5).n_samples_seen_ == 80
+    assert model._state.n_weighted == 80

@@ -25,7 +25,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-
 ROOT = Path(__file__).resolve().parents[2]
 LEVEL = "v3" if platform.machine().lower() in ("x86_64", "amd64") else "baseline"
 HEADING = "## Equations, made wrong"
