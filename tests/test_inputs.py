@@ -352,3 +352,11 @@ def test_one_row_may_be_any_row_of_numbers(data, fitted):
     again.update(row.tolist(), 0.5)
     assert again.n_samples_seen_ == fitted.n_samples_seen_ == len(X) + 1
     np.testing.assert_allclose(again.predict(X), fitted.predict(X), rtol=0, atol=1e-12)  # a copy rounds otherwise
+
+
+@pytest.mark.parametrize("name", ["gamma", "alpha", "coef0", "max_basis"])
+def test_a_parameter_beyond_the_range_of_a_double_is_refused(name):
+    X, y = np.random.default_rng(1).normal(size=(24, 3)), np.zeros(24)
+    for estimator in (kernsift.OROLSRegressor, kernsift.OnlineLSSVMRegressor, kernsift.SubsetLSSVMRegressor):
+        with pytest.raises(ValueError, match=name):
+            estimator(kernel="polynomial", **{name: 10**400}).fit(X, y)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from functools import cache
 from typing import Any, Self
 
@@ -62,6 +63,9 @@ class Estimator(BaseEstimator):
         return super().__new__(cls)
 
     def _validate_params(self) -> None:
+        for name, value in self.get_params(deep=False).items():
+            if isinstance(value, int) and abs(value) > sys.float_info.max:
+                raise ValueError(f"{name} is a number beyond the range of a double: give a smaller one")
         try:
             super()._validate_params()
         except ValueError as error:
