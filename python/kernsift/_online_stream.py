@@ -123,13 +123,13 @@ class Stream(OnlineBase):
             fresh = not begun and "_waiting" not in self.__dict__
             if fresh:
                 self._validate_params()
-            rows, targets, weight = self._one_row(np.reshape(x, (1, -1)), y, sample_weight, fresh)
+            rows, targets, weight = self._one_row(np.reshape(x, (1, -1)), y, sample_weight)
             if begun:
                 self._learn_first(rows, targets, weight, restart=False)
                 return True
             return self._begin_with(rows, targets, weight) is not None
 
-    def _one_row(self, x: Any, y: Any, sample_weight: float, fresh: bool) -> Any:
+    def _one_row(self, x: Any, y: Any, sample_weight: float) -> Any:
         raise NotImplementedError
 
     def _scores_of_one(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -291,7 +291,7 @@ class StreamRegression(Stream):
             raise ValueError(f"y has {targets.shape[1]} outputs but this stream began with {waiting[1].shape[1]}")
         return rows, targets, weight
 
-    def _one_row(self, x: Any, y: Any, sample_weight: float, fresh: bool) -> Any:
+    def _one_row(self, x: Any, y: Any, sample_weight: float) -> Any:
         y = np.asarray(y, dtype=np.float64)
         look = self._second_look if "_core" in self.__dict__ else self._first_look
         return look(x, y[None], [sample_weight])

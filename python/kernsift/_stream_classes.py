@@ -139,7 +139,7 @@ class StreamClassification(Stream):
         row, weight = np.reshape(target, (1, -1)), np.array([sample_weight], dtype=np.float64)
         self._calibration = _core.calibrate(apriori[None, :], row, weight, *self._calibration)
 
-    def _one_row(self, x: Any, y: Any, sample_weight: float, fresh: bool) -> Any:
+    def _one_row(self, x: Any, y: Any, sample_weight: float) -> Any:
         return self._look(x, [y], None, [sample_weight], restart="_core" not in self.__dict__)
 
     def _look(self, X: ArrayLike, y: ArrayLike, classes: Any, sample_weight: Any, restart: bool) -> Any:

@@ -12,7 +12,7 @@ void KernelSpan::reserve(Index n) {
   Matrix larger = Matrix::Zero(whole_packets(n), whole_packets(n));
   larger.topLeftCorner(size_, size_) = storage_.topLeftCorner(size_, size_);
   storage_.swap(larger);
-  thin_.conservativeResize(n);
+  thin_.conservativeResize(storage_.rows());
 }
 
 void KernelSpan::coordinates(MatrixRef K) const {
