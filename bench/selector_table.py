@@ -16,7 +16,7 @@ from pathlib import Path
 import kernsift
 import numpy as np
 from kernsift import SubsetLSSVMClassifier, SubsetLSSVMRegressor
-from kernsift._selectors import SELECTORS
+from kernsift.select.selectors import SELECTORS
 from numpy.typing import NDArray
 from sklearn.datasets import make_friedman1
 from threadpoolctl import threadpool_limits

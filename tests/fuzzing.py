@@ -560,7 +560,7 @@ class TableFuzzer(_InFiles):
 
     def step(self) -> None:
         """One table."""
-        from kernsift import _table
+        from kernsift.cli import table as _table
 
         def matrix_of(table: Any) -> Any:
             return table.matrix(table.columns)
@@ -614,7 +614,7 @@ def _zipped(parts: dict[str, bytes], deflated: bool = False) -> bytes:
     import io
     import zipfile
 
-    from kernsift import _archive
+    from kernsift.io import archive as _archive
 
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED if deflated else zipfile.ZIP_STORED) as archive:

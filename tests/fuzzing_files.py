@@ -22,7 +22,8 @@ import fuzzing
 import kernsift
 import numpy as np
 from fuzzing import VARIANTS, Fuzzer, WrongError, in_time, table
-from kernsift import _archive, export
+from kernsift import export
+from kernsift.io import archive as _archive
 from sklearn.base import clone, is_classifier
 
 #: Bytes in memory for each of the file, and besides: a list of JSON takes about sixty times its text.

@@ -12,7 +12,8 @@ import kernsift
 import numpy as np
 import pytest
 from fuzzing import VARIANTS, states_are_finite, table
-from kernsift import _archive, _table
+from kernsift.cli import table as _table
+from kernsift.io import archive as _archive
 from sklearn.base import is_classifier
 from sklearn.utils.validation import has_fit_parameter
 

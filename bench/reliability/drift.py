@@ -105,7 +105,7 @@ def soak(name: str, stops: list[int], say: Any) -> Iterator[list[str]]:
 
 def _error(core: Any, reference: Reference | WindowReference, X: np.ndarray, parameters: dict[str, Any]) -> str:
     """Largest error of predictions where the rows are now, relative to the largest prediction; or what is broken."""
-    from kernsift._health import health
+    from kernsift.stream.health import health
 
     report = health(core, parameters["alpha"], parameters.get("max_basis"))
     at = np.ascontiguousarray(X[-200:])

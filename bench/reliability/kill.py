@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-import crashing
+from support import crashing
 import kernsift
 
 KILLS = {"quick": 10, "middle": 50, "full": 200}
@@ -54,7 +54,7 @@ def _full_disk() -> str:
             ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", folder], capture_output=True, check=False
         )
         if made.returncode != 0:
-            return "not tried on a file system of its own (needs root); tests/test_crash.py limits the size of files"
+            return "not tried on a file system of its own (needs root); tests/io/test_crash.py limits the size of files"
         try:
             path = Path(folder) / "model.npz"
             X, y = crashing.rows()

@@ -12,7 +12,7 @@ ROWS = {"quick": 20_000, "middle": 200_000, "full": 1_000_000}
 KERNELS = {"quick": 200, "middle": 1000, "full": 1000}
 CALLS = {"quick": 20_000, "middle": 200_000, "full": 1_000_000}
 
-# Of code that runs in a process of its own; tests/test_memory.py too.
+# Of code that runs in a process of its own; tests/base/test_memory.py too.
 HIGHEST = """
 def resident(what):
     with open("/proc/self/status") as status:

@@ -1,6 +1,6 @@
 // Bytes into parameters, rows and calls on the core, steered by the branches they reach (libFuzzer).
 //
-// What Python refuses is not tried: the bounds below are those of python/kernsift/_validation.py and of cpp/bind.
+// What Python refuses is not tried: the bounds below are those of python/kernsift/base/validation.py and of cpp/bind.
 // Whatever is allowed must leave numbers in every state, keep the dictionary's invariants, come back from saved arrays
 // bit for bit, and neither touch memory that is not its own nor hang. Foreign arrays are refused by std::invalid_argument
 // or loaded; a model of nonsense may answer nonsense.

@@ -3,7 +3,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 from common import BLUE, ORANGE, plain
-from kernsift import _demo
+from kernsift.cli import demo as _demo
 from threadpoolctl import threadpool_limits
 
 ROWS, SEED = 8000, 7

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from kernsift import _cli
+from kernsift.cli import commands as _cli
 
 
 def _threads() -> int:
@@ -56,7 +56,7 @@ def demo(rows: int, seed: int, path: Path | None, asked: bool) -> int:
             print(f"error: --plot {path}: there is no folder {path.parent}", file=sys.stderr)
             return 1
 
-    from kernsift import _demo
+    from kernsift.cli import demo as _demo
 
     runs = _demo.run_demo(rows, seed)
     print(_demo.report(runs))

@@ -15,9 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone, is_classifier
 
 from . import _core
-from ._record_batches import numbers_of
-from ._subset_base import SubsetBase
-from ._subset_state import SubsetState
+from .io.record_batches import numbers_of
+from .subset.base import SubsetBase
+from .subset.state import SubsetState
 
 try:
     import dask

@@ -1,6 +1,6 @@
 """Write small saved models of the present format, once, when it is new: ``python tests/data/make.py``.
 
-The files are kept for ever and loaded by ``tests/test_saving.py``; a folder that exists is not written again.
+The files are kept for ever and loaded by ``tests/io/test_saving.py``; a folder that exists is not written again.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import kernsift
 import numpy as np
-from kernsift import _archive
+from kernsift.io import archive as _archive
 
 
 def main() -> None:

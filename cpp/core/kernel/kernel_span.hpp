@@ -13,7 +13,7 @@ namespace kernsift {
 
 class KernelSpan {
  public:
-  // Of `is_resolved`: some 50 roundings, for ordered streams of all kernels (tests/test_ordered_streams.py).
+  // Of `is_resolved`: some 50 roundings, for ordered streams of all kernels (tests/stream/test_ordered_streams.py).
   static constexpr double kResolution = 1e-14;
 
   Index size() const { return size_; }
@@ -35,7 +35,7 @@ class KernelSpan {
   void remove(Index i, Rotations& rotations);
 
   // Estimate of the largest eigenvalue of K^-1, by a vector that follows the growth of L (Bischof 1990): a lower bound,
-  // within a factor of 10 on the streams of tests/test_ordered_streams.py. Infinite once an element was deleted.
+  // within a factor of 10 on the streams of tests/stream/test_ordered_streams.py. Infinite once an element was deleted.
   double inverse_norm() const { return thin_known_ ? thin_.head(size_).squaredNorm() : kInfinity; }
 
   // L^-1 as a dense lower triangle, and the state from a factor (for save and load).

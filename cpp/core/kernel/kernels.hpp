@@ -8,7 +8,7 @@
 //   polynomial  (sum_j gamma_j x_j x'_j + coef0)^degree
 //   linear      x . x'
 //
-// Contract (each sentence has a test in tests/test_kernels.py or cpp/tests):
+// Contract (each sentence has a test in tests/base/test_kernels.py or cpp/tests):
 // * A value depends on the two samples only: not on its place in a vector, the block, or the thread. Every pair is
 //   summed over the features in the same order by the same instructions, and panels are padded to whole packets,
 //   because a packet exp and its scalar tail differ in the last bit.

@@ -1,6 +1,6 @@
 """Pictures of fitted estimators, in scikit-learn's manner.  Matplotlib is imported when one is drawn."""
 
-from .._path_display import PruningPathDisplay
+from ..subset.path_display import PruningPathDisplay
 from ._audit import AuditDisplay
 from ._basis_path import BasisPathDisplay
 from ._dictionary import DictionaryDisplay

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._axes import axes_or_new
+from ..base.axes import axes_or_new
 from ._stream import Watched
 
 # Shown unless told: what changes the dictionary, and what nearly did.

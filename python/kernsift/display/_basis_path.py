@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .._feature_vectors import FeatureVectorSelector
-from .._validation import check_is_fitted
-from ._axes import pyplot
+from ..base.axes import pyplot
+from ..base.validation import check_is_fitted
+from ..select.feature_vectors import FeatureVectorSelector
 
 _LABELS = {"gcv": "GCV", "alpha": "alpha", "error": "training error"}
 _RECONSTRUCTION = {"reconstruction": "reconstruction error"}

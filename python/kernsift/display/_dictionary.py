@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._validation import check_array
+from ..base.axes import axes_or_new
+from ..base.validation import check_array
 from ..export._model import Model, describe
-from ._axes import axes_or_new
 
 # Area of the largest circle, in points².
 _LARGEST = 120.0

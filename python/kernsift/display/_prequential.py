@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._axes import axes_or_new
+from ..base.axes import axes_or_new
 from ._stream import copy_of_stream, running_mean
 
 

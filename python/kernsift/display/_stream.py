@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._kernel import resolve_gamma
-from .._online_base import OnlineBase
-from .._validation import check_array
+from ..base.kernel import resolve_gamma
+from ..base.validation import check_array
+from ..stream.base import OnlineBase
 
 
 def copy_of_stream(estimator: Any, what: str) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._validation import check_is_fitted
+from ..base.validation import check_is_fitted
 
 
 class WidthsDisplay:

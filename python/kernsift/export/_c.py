@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._online_base import OnlineBase
-from .._validation import check_array
-from .._write import write_whole
+from ..base.validation import check_array
+from ..io.atomic_write import write_whole
+from ..stream.base import OnlineBase
 from . import _c_text as text
 from ._emulate import Arithmetic
 from ._learner import Learner

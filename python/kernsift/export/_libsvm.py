@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._write import write_whole
+from ..io.atomic_write import write_whole
 from ._model import Model, describe
 
 Array = NDArray[np.float64]

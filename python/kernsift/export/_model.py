@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from .. import _core
-from .._batch import BatchLSSVM
-from .._feature_vectors import FeatureVectorSelector
-from .._fitted_core import FittedCore
-from .._kernel import KERNELS
-from .._orols_base import OROLSBase
-from .._subset_base import SubsetBase
-from .._validation import check_is_fitted
+from ..base.kernel import KERNELS
+from ..base.validation import check_is_fitted
+from ..dense.base import BatchLSSVM
+from ..select.feature_vectors import FeatureVectorSelector
+from ..select.orols_base import OROLSBase
+from ..stream.fitted_core import FittedCore
+from ..subset.base import SubsetBase
 
 Array = NDArray[np.float64]
 

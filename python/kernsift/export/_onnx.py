@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.pipeline import Pipeline
 
-from .._kernel import KERNELS
-from .._validation import check_array
-from .._write import write_whole
+from ..base.kernel import KERNELS
+from ..base.validation import check_array
+from ..io.atomic_write import write_whole
 from ._model import Model, Term, describe
 
 Array = NDArray[np.float64]

@@ -1,0 +1,126 @@
+"""The rows of a fit in canonical form: what comes of them knows neither their order nor how repetitions were written.
+
+Rows stand in the order of a key that depends on the values and a seed alone; rows that repeat are one row with their
+weights added.  Everything computed from this form has the same bits for permuted rows, and for one row of weight two
+as for that row twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from .. import _core
+from .memory import ROW_VECTORS, check_memory
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Canonical:
+    """Distinct rows of positive weight, in the order of their keys."""
+
+    which: NDArray[np.int64]  # a row of X for each, the first that is equal
+    weight: Array  # weights of the equal rows, added
+    group: NDArray[np.int64]  # for each used row of X its place here
+    used: NDArray[np.int64]  # rows of X of positive weight
+
+    def mean(self, weight: Array, targets: Array) -> Array:
+        """Weighted mean of the targets of equal rows."""
+        v = weight[self.used]
+        sums = [np.bincount(self.group, weights=v * t) for t in targets[self.used].T]
+        return np.ascontiguousarray(np.stack(sums, axis=1) / self.weight[:, None])
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows and targets of a fit in canonical form: rows equal in both are one."""
+
+    X: Array
+    targets: Array
+    weight: Array
+    rows: NDArray[np.int64]  # the first row of the caller's table for each
+    group: NDArray[np.int64]  # for each of the caller's rows its place here, -1 for weight zero
+    begins: NDArray[np.bool_]  # where X differs from the row before
+    given: Array  # the caller's X
+    n_weighted: int  # the caller's rows of positive weight
+    seed: int
+
+    @cached_property
+    def distinct(self) -> Canonical:
+        """Distinct rows of X, whatever their targets, in the random order of the seed."""
+        which = np.flatnonzero(self.begins)
+        order = np.argsort(_core.row_keys(self.X, self.seed)[which], kind="stable")
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        weight = np.add.reduceat(self.weight, which)
+        return Canonical(which[order], weight[order], place[np.cumsum(self.begins) - 1], np.arange(len(self.X)))
+
+    def indices(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The first of the caller's rows that are equal, whatever their targets; -1 stays."""
+        first = np.minimum.reduceat(self.rows, np.flatnonzero(self.begins))[np.cumsum(self.begins) - 1]
+        return np.where(places < 0, -1, first[places])
+
+
+def draw_seed(random_state: Any) -> int:
+    """Draw the seed of a fit."""
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def canonical_rows(X: Array, weight: Array, seed: int) -> Canonical:
+    """Return the distinct rows in canonical order, without a copy of X."""
+    used = np.flatnonzero(weight > 0)
+    order, begins, _ = _in_order(X, None, weight, used, seed)
+    starts = np.flatnonzero(begins)
+    group = np.empty(len(used), dtype=np.int64)
+    group[order] = np.cumsum(begins) - 1
+    rows = used[order]
+    return Canonical(np.minimum.reduceat(rows, starts), np.add.reduceat(weight[rows], starts), group, used)
+
+
+def canonical_table(X: Array, targets: Array, weight: Array, seed: int = 0) -> Table:
+    """Return rows and targets in canonical form; the seed is that of random choices among them, not of their order."""
+    used = np.flatnonzero(weight > 0)
+    if not len(used):
+        raise ValueError("sample_weight is zero for every row: give at least one row a positive weight")
+    (n, d), outputs = X.shape, targets.shape[1]
+    check_memory(n * (d + outputs + ROW_VECTORS), f"{n} rows in canonical order", "fit on a subset of the rows")
+    order, begins, pairs = _in_order(X, targets, weight, used, 0)
+    starts = np.flatnonzero(pairs)
+    ordered = used[order]
+    rows = np.minimum.reduceat(ordered, starts)
+    group = np.full(n, -1, dtype=np.int64)
+    group[ordered] = np.cumsum(pairs) - 1
+    total = np.add.reduceat(weight[ordered], starts)
+    return Table(X[rows], targets[rows], total, rows, group, begins[starts], X, len(used), seed)
+
+
+def _in_order(
+    X: Array, targets: Array | None, weight: Array, used: NDArray[np.int64], seed: int
+) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
+    """Places of the used rows in order; where a new row begins, and where a new pair of row and targets does.
+
+    Within a pair the weights ascend, so that their sum has the same bits in any order of the rows.
+    """
+
+    def keys_of(values: Array) -> NDArray[np.uint64]:
+        keys = _core.row_keys(values, seed)
+        return keys if len(used) == len(keys) else keys[used]
+
+    def new(keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        return np.concatenate([[True], keys[1:] != keys[:-1]])
+
+    keys = keys_of(X)
+    order = np.argsort(keys, kind="stable")
+    begins = new(keys[order])
+    if begins.all():  # nothing repeats
+        return order, begins, begins
+    labels = np.zeros_like(keys) if targets is None else keys_of(targets)
+    order = np.lexsort((weight[used], labels, keys))
+    begins = new(keys[order])
+    return order, begins, begins | new(labels[order])

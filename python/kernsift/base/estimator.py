@@ -1,0 +1,118 @@
+"""What every estimator of the package has beside scikit-learn's own: a file, and a link to its documentation."""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import cache
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from .validation import StrOptions, check_ridge, did_you_mean
+
+
+@cache
+def documentation_url() -> str:
+    """The documentation's address in the package's metadata (``Project-URL: Documentation, ...``), or nothing."""
+    from importlib.metadata import PackageNotFoundError, metadata
+
+    try:
+        entries: list[str] = metadata("kernsift").get_all("Project-URL") or []
+    except PackageNotFoundError:
+        return ""
+    for label, _, url in (entry.partition(",") for entry in entries):
+        if label.strip().lower() == "documentation":
+            return url.strip().rstrip("/")
+    return ""
+
+
+def is_float32(X: Any) -> bool:
+    """Whether an array is of float32, or every column of a table."""
+    if hasattr(X, "dtype"):
+        return bool(X.dtype == np.float32)
+    dtypes = getattr(X, "dtypes", None)  # pandas and polars
+    if dtypes is None and hasattr(X, "schema"):
+        dtypes = getattr(X.schema, "types", None)  # pyarrow, whose float has 32 bits
+    names = {str(dtype).lower() for dtype in dtypes} if dtypes is not None else set()
+    return names in ({"float32"}, {"float"})
+
+
+def in_precision_of(X: Any, *parts: NDArray[Any]) -> Any:
+    """Return the part, or a tuple of them, in float32 for rows of float32, as scikit-learn's estimators do."""
+    if is_float32(X):
+        parts = tuple(part.astype(np.float32, copy=False) for part in parts)  # where it was not done in single at once
+    return parts if len(parts) > 1 else parts[0]
+
+
+class Estimator(BaseEstimator):
+    """Base of all estimators: a file; a link to the documentation."""
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        # the constructor may be a base's, whose name Python would give
+        if cls.__init__.__module__.partition(".")[0] == "kernsift":
+            known = cls._get_param_names()
+            if args:
+                raise TypeError(f"{cls.__name__} takes its parameters by name, such as {cls.__name__}({known[0]}=...)")
+            unknown = next((name for name in kwargs if name not in known), None)
+            if unknown is not None:
+                hint = did_you_mean(unknown, known)
+                raise TypeError(f"{cls.__name__} has no parameter {unknown!r}{hint}; it has {', '.join(known)}")
+        return super().__new__(cls)
+
+    def _validate_params(self) -> None:
+        for name, value in self.get_params(deep=False).items():
+            if isinstance(value, int) and abs(value) > sys.float_info.max:
+                raise ValueError(f"{name} is a number beyond the range of a double: give a smaller one")
+        try:
+            super()._validate_params()
+        except ValueError as error:
+            for name, value in self.get_params(deep=False).items():
+                options = [c.options for c in self._parameter_constraints.get(name, ()) if isinstance(c, StrOptions)]
+                if isinstance(value, str) and options and f"'{name}' parameter" in str(error):
+                    hint = did_you_mean(value, sorted(set().union(*options)))
+                    raise type(error)(f"{error}{hint}") from None
+            raise
+        check_ridge(getattr(self, "alpha", None))
+
+    _doc_link_module = "kernsift"
+
+    @property
+    def _doc_link_template(self) -> str:
+        return f"{documentation_url()}/api/generated/kernsift.{{estimator_name}}.html"
+
+    def _get_doc_link(self) -> str:
+        return super()._get_doc_link() if documentation_url() else ""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file that :func:`kernsift.load` reads: arrays under a checksum, no pickle.
+
+        The file is written beside ``path`` and renamed when it is whole, so that a crash leaves the old one.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Used as it is; ``.npz`` is a good ending.
+
+        Raises
+        ------
+        TypeError
+            If a parameter is not plain data (another library's estimator, a function).
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import kernsift
+        >>> model = kernsift.OnlineLSSVMRegressor(gamma=1.0).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 4.0])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(Path(folder) / "model.npz")
+        ...     again = kernsift.load(Path(folder) / "model.npz")
+        >>> bool((again.predict([[1.5]]) == model.predict([[1.5]])).all())
+        True
+        """
+        from ..io.model_file import save
+
+        save(self, path)

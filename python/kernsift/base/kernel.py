@@ -1,0 +1,102 @@
+"""From an estimator's kernel parameters to the core's kernel."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
+
+from .._core import Kernel
+from .validation import Interval, StrOptions
+
+KERNELS = ("rbf", "laplacian", "matern32", "matern52", "polynomial", "linear")
+
+KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
+    "kernel": [StrOptions(set(KERNELS))],
+    "gamma": [StrOptions({"scale", "median"}), Interval(Real, 0, None, closed="neither"), "array-like"],
+    "degree": [Interval(Integral, 1, 1000, closed="both")],
+    "coef0": [Interval(Real, 0, None, closed="left")],
+}
+
+# Of the estimators that can learn their widths: `_learn_gamma.learned_width` resolves "learn".
+LEARNING_CONSTRAINTS: dict[str, list[Any]] = {
+    **KERNEL_CONSTRAINTS,
+    "gamma": [StrOptions({"learn", "scale", "median"}), *KERNEL_CONSTRAINTS["gamma"][1:]],
+}
+
+# Rows compared with each other by gamma="median".
+_MEDIAN_ROWS = 500
+
+
+def make_kernel(
+    name: str,
+    gamma: str | float | ArrayLike,
+    degree: int,
+    coef0: float,
+    X: NDArray[np.float64],
+    sample_weight: NDArray[np.float64],
+    random_state: Any,
+    centre: NDArray[np.float64] | None = None,
+) -> Kernel:
+    """Build the kernel for data that begins with X; its centre is the first row unless given."""
+    widths = resolve_gamma(gamma, X, sample_weight, random_state)
+    return Kernel(name, widths, int(degree), float(coef0), np.ascontiguousarray(X[0] if centre is None else centre))
+
+
+def resolve_gamma(
+    gamma: str | float | ArrayLike,
+    X: NDArray[np.float64],
+    sample_weight: NDArray[np.float64],
+    random_state: Any = None,
+) -> NDArray[np.float64]:
+    """Return one width per feature.
+
+    ``"scale"`` is one over the sum of the features' variances: scikit-learn's 1 / (d var(X)) on centred features,
+    but unmoved by their offsets, like the kernels.  ``"median"`` is 1 / (2 s^2) with s the median distance between
+    distinct rows.  Weights count and rows of weight zero do not.  Where no rows differ there is nothing to measure
+    and both give 1 / d, right for standardised features.
+    """
+    d = X.shape[1]
+    if not isinstance(gamma, str):
+        return _given_gamma(gamma, d)
+    if gamma == "learn":
+        raise ValueError("gamma='learn' needs rows with targets here: fit first, or give gamma as a number")
+    X, weight = X[sample_weight > 0], sample_weight[sample_weight > 0]
+    if len(X) == 0:
+        raise ValueError(f"gamma={gamma!r} needs a row of positive weight; give gamma as a number")
+    with np.errstate(over="ignore", invalid="ignore"):
+        value = _scale(X, weight) if gamma == "scale" else _median(X, random_state)
+    if not np.isfinite(value) or value <= 0:
+        raise ValueError(f"gamma={gamma!r} came out as {value}: the scale of X overflows; rescale X or give gamma")
+    return np.full(d, value)
+
+
+def _given_gamma(gamma: float | ArrayLike, d: int) -> NDArray[np.float64]:
+    widths = np.asarray(gamma, dtype=np.float64)
+    if widths.ndim == 0:
+        widths = np.full(d, float(widths))
+    if widths.shape != (d,):
+        raise ValueError(f"gamma has shape {widths.shape} but X has {d} features; give one number or one per feature")
+    if not np.isfinite(widths).all() or (widths < 0).any() or not (widths > 0).any():
+        raise ValueError(f"gamma must be finite, not negative and not all zero, got {gamma!r}")
+    return np.ascontiguousarray(widths)
+
+
+def _scale(X: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
+    Z = X - X[0]  # about a row, so that a large common offset loses nothing
+    mean = np.average(Z, axis=0, weights=weight)
+    total = float(np.average((Z - mean) ** 2, axis=0, weights=weight).sum())
+    return 1.0 / total if total > 0 else 1.0 / X.shape[1]
+
+
+def _median(X: NDArray[np.float64], random_state: Any) -> float:
+    if len(X) > _MEDIAN_ROWS:
+        X = X[check_random_state(random_state).choice(len(X), _MEDIAN_ROWS, replace=False)]
+    Z = X - X[0]
+    norms = (Z**2).sum(axis=1)
+    squares = np.maximum(norms[:, None] + norms - 2.0 * Z @ Z.T, 0.0)[np.triu_indices(len(X), 1)]
+    squares = squares[squares > 0]
+    return 1.0 / (2.0 * float(np.median(squares))) if squares.size else 1.0 / X.shape[1]

@@ -1,0 +1,333 @@
+"""``python -m kernsift fit``, ``predict`` and ``stream``: thin commands over the estimators."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import csv
+import inspect
+import io
+import os
+import sys
+import time
+import warnings
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
+
+from ..base.kernel import resolve_gamma
+from ..io.atomic_write import check_regular, whole_file
+from . import table as _table
+
+#: Names on the command line: the regressor and the classifier of each.
+MODELS: dict[str, tuple[str, str | None]] = {
+    "online": ("OnlineLSSVMRegressor", "OnlineLSSVMClassifier"),
+    "krls": ("KRLSRegressor", None),
+    "subset": ("SubsetLSSVMRegressor", "SubsetLSSVMClassifier"),
+    "orols": ("OROLSRegressor", "OROLSClassifier"),
+    "isls": ("SparseLSSVMRegressor", "SparseLSSVMClassifier"),
+    "lssvm": ("LSSVMRegressor", "LSSVMClassifier"),
+}
+#: Those that learn a block of rows after the other.
+STREAMS = ("online", "krls")
+#: Rows between two steps of the bar.
+BLOCK = 1000
+
+
+class CommandError(Exception):
+    """Told to the user without a traceback; exit code 1."""
+
+
+def add_commands(commands: Any) -> None:
+    """Describe the three commands to argparse."""
+    fit = commands.add_parser(
+        "fit",
+        help="fit a model to a CSV or Parquet table",
+        description="Fit a model to a table whose first line names the columns, and save it.",
+    )
+    fit.add_argument("table", type=Path)
+    fit.add_argument("--out", type=Path, required=True, metavar="MODEL", help="file for kernsift.load")
+    fit.add_argument("--model", choices=MODELS, default="subset", help="default %(default)s")
+    fit.add_argument("--test", type=float, default=0.1, metavar="PART", help="held out for the error (default 0.1)")
+    _describe_model(fit)
+    predict = commands.add_parser("predict", help="predict the rows of a table with a saved model")
+    predict.add_argument("model", type=Path)
+    predict.add_argument("table", type=Path)
+    predict.add_argument("--out", type=Path, metavar="CSV", help="default: standard output")
+    how = predict.add_mutually_exclusive_group()
+    how.add_argument("--std", action="store_true", help="also the standard deviation of a new observation")
+    how.add_argument("--proba", action="store_true", help="also the probability of each class")
+    stream = commands.add_parser(
+        "stream",
+        help="rows on standard input: predict each, then learn it",
+        description="Read CSV rows on standard input; answer each with a prediction made before the row is learned. "
+        "A row with an empty target is predicted only.",
+    )
+    stream.add_argument("--out", type=Path, metavar="MODEL", help="file for the model, at the end and every N rows")
+    stream.add_argument("--every", type=int, default=1000, metavar="N", help="rows between checkpoints (default 1000)")
+    stream.add_argument(
+        "--resume", action="store_true", help="go on from --out if it is there, skipping the rows it has learned"
+    )
+    stream.add_argument(
+        "--warm-up", type=int, default=50, metavar="N", help="rows that set the widths, without answers (default 50)"
+    )
+    stream.add_argument("--model", choices=STREAMS, default="online", help="default %(default)s")
+    _describe_model(stream)
+
+
+def _describe_model(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--target", required=True, metavar="COLUMN")
+    parser.add_argument("--features", metavar="A,B,...", help="default: all other columns; quotes as in CSV")
+    parser.add_argument("--classes", metavar="A,B,...", help="labels: the target is a class (default: if it is text)")
+    parser.add_argument(
+        "--gamma",
+        default="standard",
+        metavar="WIDTH",
+        help='a number, "scale", "median", or "standard": per feature, as if each had variance one (default)',
+    )
+    parser.add_argument("--alpha", metavar="RIDGE", help="a number, or what the model offers (gcv, loo)")
+    parser.add_argument("--max-basis", metavar="M", help="most kernels")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="any other parameter of the estimator"
+    )
+    parser.add_argument("--quiet", action="store_true", help="no bar, no table")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run a command and return its exit code."""
+    try:
+        with warnings.catch_warnings():
+            # columns are matched by name here, and rows handed on without
+            warnings.filterwarnings("ignore", "X does not have valid feature names")
+            return {"fit": _fit, "predict": _predict, "stream": _stream}[options.command](options)
+    except (CommandError, _table.TableError, OSError, ValueError, TypeError, MemoryError, AttributeError) as error:
+        if isinstance(error, BrokenPipeError):  # the reader has gone, as with head
+            sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # closed by the interpreter
+            return 1
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+
+
+# --- fit ---
+
+
+def _fit(options: argparse.Namespace) -> int:
+    from ..base.progress import progress
+
+    if not 0 <= options.test < 1:
+        raise CommandError(f"--test is {options.test}: give the part of the rows held out, from 0 to less than 1")
+    _check_out(options.out)
+    table = _table.read(options.table)
+    y = table.column(options.target)
+    names = _feature_names(options, list(table.columns))
+    X = table.matrix(names)
+    classes = _classes(options, y)
+    y = _checked_target(y, classes, options)
+    held = np.random.default_rng(options.seed).random(len(X)) < options.test
+    if held.all() or not held.any():
+        held[:] = False
+    model = _make(options, X[~held], classes)
+    begin = time.perf_counter()
+    rows, targets = X[~held], y[~held]
+    if options.model in STREAMS:
+        with progress(len(rows), sys.stderr, hidden=options.quiet) as advance:
+            model.partial_fit(rows[:1], targets[:1], **({} if classes is None else {"classes": classes}))
+            for first in range(1, len(rows), BLOCK):
+                model.partial_fit(rows[first : first + BLOCK], targets[first : first + BLOCK])
+                advance("learning", min(BLOCK, len(rows) - first))
+    else:
+        model.fit(rows, targets)
+    seconds = time.perf_counter() - begin
+    model.feature_names_in_ = np.array(names, dtype=object)
+    model.save(options.out)
+    if not options.quiet:
+        facts = {"rows learned": len(rows), "features": len(names), **_facts(model), "seconds": f"{seconds:.2f}"}
+        facts |= _errors(model, rows, targets, "on these rows")
+        if held.any():
+            facts |= _errors(model, X[held], y[held], f"on {held.sum()} rows held out")
+        _print_facts({"model": f"{type(model).__name__}, saved as {options.out}", **facts}, sys.stdout)
+    return 0
+
+
+def _check_out(path: Path) -> None:
+    if not path.absolute().parent.is_dir():  # found out now, not after the run
+        raise CommandError(f"--out {path}: there is no folder {path.absolute().parent}")
+    check_regular(path, "--out becomes")
+
+
+def _feature_names(options: argparse.Namespace, names: list[str]) -> list[str]:
+    if options.features is None:
+        return [name for name in names if name != options.target]
+    wanted = _split(options.features) if isinstance(options.features, str) else options.features
+    unknown = [name for name in wanted if name not in names]
+    if unknown or options.target in wanted:
+        raise CommandError(f"--features names {(unknown or [options.target])[0]!r}, which is no feature of the table")
+    return wanted
+
+
+def _split(text: str) -> list[str]:
+    """Names between commas, as in a line of CSV: one with a comma stands in quotes."""
+    return [name.strip() for line in csv.reader([text], skipinitialspace=True) for name in line]
+
+
+def _classes(options: argparse.Namespace, y: NDArray[Any] | None) -> NDArray[Any] | None:
+    """Labels, or None for regression."""
+    if options.classes is not None:
+        return np.unique(_split(options.classes))
+    return np.unique(y) if y is not None and y.dtype.kind not in "fiub" else None
+
+
+def _checked_target(y: NDArray[Any], classes: NDArray[Any] | None, options: argparse.Namespace) -> NDArray[Any]:
+    if classes is not None:
+        return np.array([_label(value) for value in y.tolist()])
+    bad = np.flatnonzero(~np.isfinite(y.astype(np.float64)))
+    if len(bad):
+        raise CommandError(f"the target {options.target!r} is empty or not finite in row {bad[0] + 1}")
+    return y.astype(np.float64)
+
+
+def _label(value: Any) -> str:
+    """A label as it stands in the table: 1 for the number 1.0."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _make(options: argparse.Namespace, X: NDArray[np.float64], classes: NDArray[Any] | None) -> Any:
+    import kernsift
+
+    name = MODELS[options.model][classes is not None]
+    if name is None:
+        raise CommandError(f"--model {options.model} has no classifier; use another, or a numeric target")
+    kind = getattr(kernsift, name)
+    given = {"alpha": options.alpha, "max_basis": options.max_basis}
+    values = {key: _literal(text) for key, text in given.items() if text is not None}
+    for entry in options.set:
+        key, equals, text = entry.partition("=")
+        if not equals:
+            raise CommandError(f"--set {entry}: write NAME=VALUE")
+        values[key] = _literal(text)
+    known = set(inspect.signature(kind).parameters)
+    unknown = [key for key in values if key not in known]
+    if unknown:
+        raise CommandError(f"{name} has no parameter {unknown[0]!r}: it has {', '.join(sorted(known))}")
+    values.setdefault("gamma", _widths(X) if options.gamma == "standard" else _literal(options.gamma))
+    if "random_state" in known:
+        values.setdefault("random_state", options.seed)
+    if options.model in STREAMS and str(values["gamma"]) in ("scale", "median"):  # not those of the first block learned
+        values["gamma"] = float(resolve_gamma(values["gamma"], X, np.ones(len(X)), values["random_state"])[0])
+    model = kind(**values)
+    model._validate_params()
+    return model
+
+
+def _widths(X: NDArray[np.float64]) -> NDArray[np.float64]:
+    """One over the number of features times each one's variance."""
+    variance = X.var(axis=0)
+    varies = variance > 0
+    return np.where(varies, 1.0 / (max(varies.sum(), 1) * np.where(varies, variance, 1.0)), 1.0)
+
+
+def _literal(text: str) -> Any:
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def _facts(model: Any) -> dict[str, Any]:
+    facts: dict[str, Any] = {"kernels": model.n_basis_}
+    alpha = getattr(model, "alpha_", None)
+    if alpha is not None:
+        facts["alpha"] = ", ".join(f"{a:.4g}" for a in np.atleast_1d(alpha))
+    return facts
+
+
+def _errors(model: Any, X: NDArray[Any], y: NDArray[Any], where: str) -> dict[str, str]:
+    predicted = model.predict(X)
+    if is_classifier(model):
+        return {f"accuracy {where}": f"{np.mean(predicted == y):.4f}"}
+    error = np.sqrt(np.mean((predicted - y) ** 2))
+    return {f"RMSE {where}": f"{error:.4g}", f"R2 {where}": f"{1 - error**2 / max(y.var(), 1e-300):.4f}"}
+
+
+def _print_facts(facts: dict[str, Any], stream: TextIO) -> None:
+    width = max(map(len, facts))
+    for name, value in facts.items():
+        print(f"{name:<{width}}  {value}", file=stream)
+
+
+# --- predict ---
+
+
+def _predict(options: argparse.Namespace) -> int:
+    import kernsift
+
+    model = kernsift.load(options.model)
+    names = getattr(model, "feature_names_in_", None)
+    if not hasattr(model, "predict") or names is None:
+        raise CommandError(f"{options.model} was not saved by `python -m kernsift fit`: it does not know its columns")
+    X = _table.read(options.table).matrix(names)
+    header, columns = ["prediction"], [model.predict(X)]
+    if options.std:
+        if "return_std" not in inspect.signature(model.predict).parameters:
+            raise CommandError(f"--std: a {type(model).__name__} has no standard deviation")
+        columns = list(model.predict(X, return_std=True))
+        header.append("std")
+    elif options.proba:
+        if not hasattr(model, "predict_proba"):
+            raise CommandError(f"--proba: a {type(model).__name__} has no probabilities")
+        columns += list(model.predict_proba(X).T)
+        header += [f"p({label})" for label in model.classes_]
+    lines = zip(*(column.tolist() for column in columns), strict=True)
+    if options.out is None:
+        _write_csv(sys.stdout, header, lines)
+        return 0
+    _check_out(options.out)
+    with whole_file(options.out) as file:
+        text = io.TextIOWrapper(file, newline="", encoding="utf-8")
+        _write_csv(text, header, lines)
+        text.detach()  # flushed; the file is closed by those who opened it
+    return 0
+
+
+def _write_csv(file: TextIO, header: list[str], lines: Iterable[tuple[Any, ...]]) -> None:
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(lines)
+
+
+# --- stream ---
+
+
+def _stream(options: argparse.Namespace) -> int:
+    from .stream import Stream
+
+    if options.every < 1 or options.warm_up < 1:
+        raise CommandError("--every and --warm-up count rows: give 1 or more")
+    if options.resume and options.out is None:
+        raise CommandError("--resume needs --out, the file to go on from")
+    if options.out is not None:
+        _check_out(options.out)
+    return Stream(options).run(sys.stdin, sys.stdout)
+
+
+def stream_rows(file: Iterable[str], options: argparse.Namespace) -> Iterator[tuple[NDArray[np.float64], str]]:
+    """Features and target text of each row, in the order of the features."""
+    names, rows = _table.csv_rows(file, "standard input")
+    if options.target not in names:
+        raise CommandError(f"standard input has no column {options.target!r}: it has {', '.join(names)}")
+    features = _feature_names(options, names)
+    options.features = features
+    where, target = [names.index(name) for name in features], names.index(options.target)
+    for number, row in enumerate(rows, 1):
+        try:
+            x = np.array([float(row[i]) for i in where])
+        except ValueError:
+            x = np.array([np.nan])
+        if not np.isfinite(x).all():
+            raise CommandError(f"row {number} of standard input has a feature that is no finite number: {row}")
+        yield x, row[target].strip()

@@ -1,0 +1,149 @@
+"""``python -m kernsift stream``: predict a row, then learn it, and keep the model on the disk now and then."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterable
+from typing import Any, TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .commands import CommandError, _classes, _make, _print_facts, stream_rows
+
+
+class _Terminated(BaseException):
+    """SIGTERM: the model is saved before the process ends."""
+
+
+class Stream:
+    """The model, what it has answered, and when it was saved last."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options = options
+        self.classes = _classes(options, None)
+        self.model: Any = None
+        self.waiting: list[tuple[NDArray[np.float64], Any]] = []  # of the warm-up
+        self.learned = self.saved = 0
+        self.judged, self.loss = 0, 0.0
+
+    def run(self, file: Iterable[str], out: TextIO) -> int:
+        """Answer each row; return the exit code."""
+        begin = time.perf_counter()
+        code = 0
+        # by default SIGTERM would end the process without a word
+        main = threading.current_thread() is threading.main_thread()
+        before = signal.signal(signal.SIGTERM, _terminate) if main else None
+        try:
+            skip = self._resume()
+            for x, text in stream_rows(file, self.options):
+                if skip > 0:
+                    skip -= bool(text)
+                    continue
+                print(self._answer(x, text), file=out, flush=True)
+                if self.options.out is not None and self.learned - self.saved >= self.options.every:
+                    self._save()
+        except KeyboardInterrupt:
+            code = 130
+        except _Terminated:
+            code = 143
+        finally:
+            if main:
+                signal.signal(signal.SIGTERM, before)
+            if self.waiting:
+                self._warm()
+            if self.model is not None and self.options.out is not None:
+                self._save()
+        if not self.options.quiet:
+            _print_facts(self._facts(time.perf_counter() - begin), sys.stderr)
+        return code
+
+    def _resume(self) -> int:
+        """Load the model to go on from; answers how many rows it has learned."""
+        if not (self.options.resume and self.options.out.exists()):
+            return 0
+        import kernsift
+
+        self.model = kernsift.load(self.options.out)
+        if not hasattr(self.model, "update") and not hasattr(self.model, "classes_"):
+            raise CommandError(f"{self.options.out} holds a {type(self.model).__name__}, which does not learn streams")
+        if self.options.features is None:
+            self.options.features = self.model.feature_names_in_.tolist()
+        self.classes = getattr(self.model, "classes_", None)
+        self.learned = self.saved = self.model.n_samples_seen_
+        return self.learned
+
+    def _target(self, text: str) -> Any:
+        if self.classes is not None:
+            if text not in self.classes:
+                raise CommandError(f"label {text!r} is not among --classes {', '.join(self.classes)}")
+            return text
+        try:
+            y = float(text)
+        except ValueError:
+            y = np.nan
+        if not np.isfinite(y):
+            raise CommandError(f"target {text!r} is no finite number; for labels give --classes")
+        return y
+
+    def _answer(self, x: NDArray[np.float64], text: str) -> str:
+        """The prediction, made before the row is learned; nothing while the model warms up."""
+        predicted: Any = None
+        if self.model is not None:
+            predicted = self.model.predict(x[None, :])[0] if self.classes is not None else self.model.predict_one(x)
+        if text:
+            y = self._target(text)
+            if predicted is not None:
+                self.judged += 1
+                self.loss += float(predicted != y) if self.classes is not None else (predicted - y) ** 2
+            self._learn(x, y)
+        if predicted is None:
+            return ""
+        return str(predicted) if self.classes is not None else repr(float(predicted))
+
+    def _learn(self, x: NDArray[np.float64], y: Any) -> None:
+        self.learned += 1
+        if self.model is None:
+            self.waiting.append((x, y))
+            if len(self.waiting) >= self.options.warm_up:
+                self._warm()
+        elif self.classes is not None:
+            self.model.partial_fit(x[None, :], np.array([y]))
+        else:
+            self.model.update(x, y)
+
+    def _warm(self) -> None:
+        X = np.array([x for x, _ in self.waiting])
+        y = np.array([y for _, y in self.waiting])
+        self.model = _make(self.options, X, self.classes)
+        self.model.partial_fit(X, y, **({} if self.classes is None else {"classes": self.classes}))
+        self.model.feature_names_in_ = np.array(self.options.features, dtype=object)
+        self.waiting = []
+
+    def _save(self) -> None:
+        if self.model is not None:
+            self.model.save(self.options.out)
+            self.saved = self.learned
+
+    def _facts(self, seconds: float) -> dict[str, Any]:
+        facts: dict[str, Any] = {"rows learned": self.learned}
+        if self.model is not None:
+            facts["kernels"] = self.model.n_basis_
+        if self.judged:
+            mean = self.loss / self.judged
+            if self.classes is not None:
+                facts["accuracy before learning"] = f"{1 - mean:.4f}"
+            else:
+                facts["RMSE before learning"] = f"{np.sqrt(mean):.4g}"
+        facts["seconds"] = f"{seconds:.2f}"
+        if self.options.out is not None and self.model is not None:
+            facts["saved as"] = self.options.out
+        return facts
+
+
+def _terminate(*_: Any) -> None:
+    raise _Terminated

@@ -1,0 +1,1 @@
+"""LS-SVMs with a kernel on every row, and their pruning."""

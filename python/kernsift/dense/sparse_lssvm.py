@@ -1,0 +1,422 @@
+"""Pruned LS-SVM, ISLS and SLS: thin skins over ``cpp/core/batch/sparse_lssvm.hpp`` and ``sls_path.hpp``."""
+
+from __future__ import annotations
+
+import copy
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
+
+from .. import _core
+from ..base.canonical import Table, canonical_table
+from ..base.memory import ROW_VECTORS, STRIPS, check_memory
+from ..base.validation import Interval, RealNotInt, StrOptions, check_is_fitted
+from .base import BatchClassifier, BatchLSSVM, BatchRegressor
+from .lssvm import DenseProblem
+from .pruning import IslsProblem, SlsProblem, first_basis, solve_on
+from .sls import reselected_path
+
+METHODS = ("isls", "sls")
+PRUNINGS = ("cost", "coefficient")
+
+
+class _SparseLSSVM(BatchLSSVM):
+    _parameter_constraints: dict[str, list[Any]] = {
+        **BatchLSSVM._parameter_constraints,
+        "method": [StrOptions(set(METHODS))],
+        "pruning": [StrOptions(set(PRUNINGS))],
+        "step": [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 1e-9, 1, closed="neither")],
+        "max_basis": [Interval(Integral, 1, None, closed="left"), None],
+        "tol": [Interval(Real, 0, None, closed="left"), None],
+        "max_start": [Interval(Integral, 1, None, closed="left"), None],
+        "reselect": ["boolean"],
+        "keep_path": ["boolean"],
+    }
+    _drawn: int | None  # the seed of this fit
+
+    def __init__(
+        self,
+        *,
+        kernel: str = "rbf",
+        gamma: str | float | ArrayLike = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        alpha: float | str = 0.1,
+        alphas: ArrayLike | None = None,
+        gammas: ArrayLike | None = None,
+        method: str = "isls",
+        pruning: str = "cost",
+        step: int | float = 1,
+        max_basis: int | None = 100,
+        tol: float | None = None,
+        max_start: int | None = 2000,
+        reselect: bool = False,
+        robust: bool = False,
+        fit_intercept: bool = True,
+        keep_path: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.alpha = alpha
+        self.alphas = alphas
+        self.gammas = gammas
+        self.method = method
+        self.pruning = pruning
+        self.step = step
+        self.max_basis = max_basis
+        self.tol = tol
+        self.max_start = max_start
+        self.reselect = reselect
+        self.robust = robust
+        self.fit_intercept = fit_intercept
+        self.keep_path = keep_path
+        self.random_state = random_state
+
+    # --- fitting ---
+
+    def _check_memory(self, n: int, d: int, outputs: int) -> None:
+        start = n if self.max_start is None else min(n, int(self.max_start))
+        coefs = start * (start + 1) // 2 if isinstance(self.step, Integral) else int(start / self.step) + start
+        # ISLS: Z and the directions of all rows; L, M, F and the span that takes its place. SLS: K, A, its inverse
+        # twice. Models of the path as they grow, or with the copy that is given back, whatever max_basis is.
+        whole = 2 * n * start + start * STRIPS if self.method == "isls" else 0
+        check_memory(
+            whole + 4 * start * start + 2 * coefs * outputs + n * (8 * outputs + d + ROW_VECTORS),
+            f"a path that starts from {start} kernels on {n} rows",
+            "lower max_start (the path then starts from a subset of the rows), or use an online estimator",
+        )
+
+    def _make_problem(self, kernel: _core.Kernel, table: Table, part: NDArray[np.float64]) -> Any:
+        start = first_basis(kernel, table.X, self.max_start, self._seed())
+        made = IslsProblem if self.method == "isls" else SlsProblem
+        return made(kernel, table.X, table.targets, bool(self.fit_intercept), part, start)
+
+    def _seed(self) -> Any:
+        """One seed a fit, so that every width starts from the same rows."""
+        if isinstance(self.random_state, np.random.RandomState) or self.random_state is None:
+            if self._drawn is None:
+                self._drawn = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+            return self._drawn
+        return self.random_state
+
+    def _fit_rows(self, X: NDArray[np.float64], targets: NDArray[np.float64], weight: NDArray[np.float64]) -> None:
+        if self.reselect and (self.method != "sls" or self.alpha != "loo"):
+            raise ValueError(
+                f"reselect=True re-selects alpha at every step of method='sls' with alpha='loo'; got "
+                f"method={self.method!r}, alpha={self.alpha!r}"
+            )
+        self._drawn = None
+        self._fitted_method = self.method
+        super()._fit_rows(X, targets, weight)
+
+    def _take(
+        self,
+        problem: Any,
+        table: Table,
+        targets: NDArray[np.float64],
+        v: NDArray[np.float64],
+    ) -> None:
+        must_hit = 0 if self.max_basis is None else int(self.max_basis)
+        options = (self.pruning == "cost", float(self.step), must_hit)
+        if self.reselect:
+            found = reselected_path(problem.started, v[problem.start], self._alphas(), self.alpha_, options)
+            found["rows"] = problem.start
+        else:
+            found = problem.path(v, self.alpha_, options)
+            found["alpha"] = np.full(len(found["n_basis"]), self.alpha_)
+        sizes, X = found["n_basis"], table.given
+        self.path_ = {
+            "n_basis": sizes,
+            "cost": self._columns(found["cost"]),
+            "loo_error": found["loo"],
+            "alpha": found["alpha"],
+            "kernels": table.rows[found["rows"][found["order"]]],
+        }
+        k = self._choose(sizes, found["loo"])
+        # everything at_size needs; `order` counts in `rows`, the kernels of the start as pivoted, and those in the rows
+        # of positive weight
+        used = np.flatnonzero(table.group >= 0)
+        self._path = {**found, "rows": np.searchsorted(used, table.rows[found["rows"]])}
+        self._training = (X.copy(), targets.copy())  # the caller's may change
+        self._adopt(k)
+        self._solution = self._solve_again()
+        coef, intercept, cost = (self._solution.pop(name) for name in ("coef", "intercept", "cost"))
+        self._keep_model(X, self.basis_indices_, coef, intercept, cost)
+        if not self.keep_path:
+            del self._path, self._training
+
+    def _choose(self, sizes: NDArray[np.int64], loo: NDArray[np.float64]) -> int:
+        """Place in the path of the model to keep: the largest allowed, or the smallest before the error rises."""
+        allowed = np.ones(len(sizes), bool) if self.max_basis is None else sizes <= self.max_basis
+        if self.tol is not None and np.isfinite(loo[allowed]).any():
+            # mean squares: tol is relative to the root
+            allowed &= loo <= np.nanmin(loo[allowed]) * (1.0 + float(self.tol)) * (1.0 + float(self.tol))
+            return int(np.flatnonzero(allowed)[-1])
+        return int(np.flatnonzero(allowed)[0])
+
+    def _adopt(self, k: int) -> None:
+        """Take the recorded model number k."""
+        path = self._path
+        sizes, outputs = path["n_basis"], path["intercept"].shape[1]
+        n, before = int(sizes[k]), int(sizes[:k].sum())
+        positions = np.sort(path["order"][:n])
+        coef = path["coef"][before * outputs : (before + n) * outputs].reshape(n, outputs)
+        used = np.flatnonzero(self._sample_weight > 0)
+        rows = used[path["rows"][positions]]
+        ascending = np.argsort(rows)
+        self._places = positions[ascending]  # of the kernels, in the order of the pivots
+        self.alpha_ = float(path["alpha"][k])
+        if self._fitted_method == "sls":  # the other rows are out of the cost
+            group = self._table().group
+            self._effective_rows = self._rows_for_noise(np.flatnonzero(np.isin(group, group[rows])))
+        self._keep_model(self._training[0], rows[ascending], coef[ascending], path["intercept"][k], path["cost"][k])
+
+    def _table(self) -> Table:
+        """The rows of the fit in canonical form."""
+        return canonical_table(*self._training, self._sample_weight)
+
+    def _solve_again(self) -> dict[str, Any]:
+        """Solve on the kernels of the model: rows' errors and what the spread needs."""
+        X, targets = self._training
+        table = self._table()
+        used = np.flatnonzero(table.group >= 0)
+        group = table.group[used]
+        v: NDArray[np.float64] = np.bincount(group, self.weights_[used]).astype(np.float64)
+        residual, slack = np.empty_like(targets), np.ones(len(targets))
+        kernel = self._kernel()
+        if self._fitted_method == "isls":
+            # in the order of the pivots, in which they are independent for certain
+            pivots = np.sort(self._places)
+            basis = _core.SparseBasis(kernel, table.X, group[self._path["rows"][pivots]], pivot=False)
+            found = solve_on(basis, table.targets, v, self.alpha_, self._has_intercept)
+            back = np.argsort(self._places)  # pivots[i] is kernel back[i]
+            coef = np.empty_like(found["coef"])
+            coef[back] = found["coef"]
+            residual[used] = found["residual"][group]
+            slack = self._slack_of_rows(used, group, v, found["slack"])
+            more = {
+                "pivots": back,
+                "L": basis.factor,
+                "F": found["F"],
+                "mean": found["mean"],
+                "total": float(v.sum()) if self._has_intercept else 0.0,
+            }
+            inside = used
+        else:
+            kernels = table.group[self.basis_indices_]
+            v, each = v[kernels], np.ascontiguousarray(targets[self.basis_indices_])
+            found = DenseProblem(kernel, self.basis_vectors_, each, self._has_intercept).solve(
+                v, self.alpha_, keep_factor=True
+            )
+            coef = found["coef"]
+            # the kernel of each row, where it has one: with the kernels the other rows are out of the model
+            place = np.full(len(table.X), -1)
+            place[kernels] = np.arange(len(kernels))
+            inside = used[place[group] >= 0]
+            group = place[table.group[inside]]
+            residual[inside] = (self.alpha_ * coef / v[:, None])[group]
+            if len(kernels) > 1:  # the last row cannot be left out
+                factor = _core.dense_slack(found["factor"], v, self.alpha_, self._has_intercept)
+                slack = self._slack_of_rows(inside, group, v, factor)
+            more = {"factor": found["factor"], "weight": v}
+        outside = np.setdiff1d(np.arange(len(X)), inside)
+        if len(outside):
+            fitted = kernel.expand(self.basis_vectors_, coef, found["intercept"], np.ascontiguousarray(X[outside]))
+            residual[outside] = targets[outside] - fitted
+        return {
+            "coef": coef,
+            "intercept": found["intercept"],
+            "cost": found["cost"],
+            "residual": residual,
+            "slack": slack,
+            **more,
+        }
+
+    # --- the fitted model ---
+
+    def at_size(self, n: int) -> Self:
+        """Return the model of n kernels of the path, as a fitted estimator, without fitting.
+
+        Parameters
+        ----------
+        n : int
+            One of ``path_["n_basis"]``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from kernsift import SparseLSSVMRegressor
+        >>> rng = np.random.default_rng(7)
+        >>> X = rng.uniform(-3, 3, (400, 1))
+        >>> y = np.sinc(X[:, 0]) + 0.05 * rng.standard_normal(400)
+        >>> model = SparseLSSVMRegressor(gamma=1.0, max_basis=None).fit(X, y)
+        >>> small = model.at_size(10)
+        >>> small.n_basis_, bool(small.score(X, y) > 0.95)
+        (10, True)
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "_path"):
+            raise ValueError("at_size needs the models of the path: fit with keep_path=True")
+        where = np.flatnonzero(self.path_["n_basis"] == n)
+        if not where.size:
+            sizes = self.path_["n_basis"]
+            if not isinstance(n, Integral):
+                raise ValueError(f"n={n!r} is not a number of kernels, of {sizes.min()} to {sizes.max()}")
+            nearest = sorted(sizes.tolist(), key=lambda size: abs(size - int(n)))[:3]
+            raise ValueError(f"n={n!r} is not a recorded size; the nearest are {nearest} (step={self.step!r})")
+        model = copy.copy(self)
+        model._cache = {}
+        model._solution = {}
+        model._adopt(int(where[0]))
+        return model
+
+    def _solved(self) -> dict[str, Any]:
+        if not self._solution:
+            found = self._solve_again()
+            for name in ("coef", "intercept", "cost"):
+                del found[name]
+            self._solution.update(found)
+        return self._solution
+
+    def _rows_of_fit(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return self._solved()["residual"], self._solved()["slack"]
+
+    def _relative_variance(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        solved, kernel = self._solved(), self._kernel()
+        if "factor" in solved:
+            v = solved["weight"] if "weight" in solved else self.weights_[self.basis_indices_]
+            return (
+                1.0
+                + _core.dense_variance(kernel, self.basis_vectors_, solved["factor"], v, self._has_intercept, X)
+                / self.alpha_
+            )
+        vectors = np.ascontiguousarray(self.basis_vectors_[solved["pivots"]])
+        spread, delta = _core.sparse_variance(
+            kernel, vectors, solved["L"], solved["F"], solved["mean"], solved["total"], X
+        )
+        return 1.0 + spread + delta / self.alpha_  # [MATH 1.9]
+
+
+class SparseLSSVMRegressor(BatchRegressor, _SparseLSSVM):
+    """Least-squares support vector regression on a few kernels, pruned from many along an exact path.
+
+    Kernels are removed one after another (or a fraction at a time) [1]_ while the squared errors of *all* rows go on
+    counting; every model of the path is the exact minimiser of Σᵢ vᵢ(yᵢ - f(xᵢ))² + alpha |w|² on its kernels.  The
+    whole path takes O(n m²) for n rows and m kernels at the start.
+
+    Parameters
+    ----------
+    kernel, gamma, degree, coef0
+        As in :class:`LSSVMRegressor`.
+    alpha : float or "loo", default=0.1
+        Ridge, a total weight, constant along the path (see the Notes of :class:`LSSVMRegressor`); "loo" is chosen on
+        the kernels of the start.
+    alphas, gammas : array-like, optional
+        Grids for alpha="loo" and gamma="loo", as in :class:`LSSVMRegressor`.
+    method : {"isls", "sls"}, default="isls"
+        "isls": all rows count [1]_.  "sls": a kernel is removed together with its row [2]_, the baseline.
+    pruning : {"cost", "coefficient"}, default="cost"
+        Which goes next: that whose removal changes the optimum least (βᵢ²/[H⁻¹]ᵢᵢ, exactly the rise of the cost; for
+        "sls" the fall with its row), or that of the smallest coefficient.
+    step : int or float in (0, 1), default=1
+        Kernels removed between two models: a number, or a fraction of those left (the paper's 5 %).
+    max_basis : int or None, default=100
+        Most kernels of the model.
+    tol : float or None, default=None
+        Choose the size by leave-one-out error: the smallest model (of at most ``max_basis`` kernels) whose root mean
+        square is within this fraction of the path's best.  None: ``max_basis`` kernels.
+    max_start : int or None, default=2000
+        With more rows than this the path starts from that many of them, drawn at random.
+    reselect : bool, default=False
+        For method="sls" and alpha="loo": choose alpha again at every step, as Suykens et al. advise.  Needs an
+        eigen-decomposition a step; use a fractional ``step``.
+    robust : bool, default=False
+        Take outliers out, as in :class:`LSSVMRegressor`; the weights are found on the kernels of the start.
+    fit_intercept : bool, default=True
+        The unpenalised constant b.
+    keep_path : bool, default=True
+        Keep the coefficients of all models of the path and the rows of the fit, for `at_size`.
+    random_state : int, RandomState or None
+        For ``max_start``, and gamma="median" on many rows.
+
+    Attributes
+    ----------
+    basis_vectors_, basis_indices_, dual_coef_, intercept_ : ndarray
+        The model: f(x) = intercept_ + Σᵢ dual_coef_[i] k(basis_vectors_[i], x).
+    path_ : dict of ndarray
+        For each recorded size ``n_basis`` (descending): ``cost``, ``loo_error`` (weighted mean square of the
+        leave-one-out residuals; with "sls" a row dropped before counts by its prediction) and ``alpha``.  The model
+        of n kernels has the rows ``kernels[:n]``.
+    loo_residuals_, residuals_ : ndarray of the shape of y
+        Errors of the rows of the fit, each left out and not: exact for the given kernels, whose choice saw all rows.
+    alpha_, gamma_, loo_grid_, weights_, cost_, noise_variance_, n_basis_, n_samples_seen_
+        As in :class:`LSSVMRegressor`.
+
+    Notes
+    -----
+    Rows that repeat, exactly or to 1e-12, are left out of the start (not out of the errors): nothing is singular.
+
+    Leave-one-out errors choose among (alpha, gamma, size) that were fitted to the same rows: with many widths and few
+    rows the minimum is optimistic, and following it closely over-fits the criterion [3]_.  Keep the grids short, and
+    judge the model on rows that took no part.
+
+    References
+    ----------
+    .. [1] G. C. Cawley and N. L. C. Talbot, "Improved sparse least-squares support vector machines",
+       Neurocomputing 48, 2002; leave-one-out: "Fast exact leave-one-out cross-validation of sparse least-squares
+       support vector machines", Neural Networks 17, 2004.
+    .. [2] J. A. K. Suykens, L. Lukas and J. Vandewalle, "Sparse least squares support vector machine classifiers",
+       ESANN 2000.
+    .. [3] G. C. Cawley and N. L. C. Talbot, "On over-fitting in model selection", JMLR 11, 2010.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernsift import SparseLSSVMRegressor
+    >>> rng = np.random.default_rng(7)
+    >>> X = rng.uniform(-3, 3, (200, 1))
+    >>> y = np.sinc(X[:, 0]) + 0.05 * rng.standard_normal(200)
+    >>> model = SparseLSSVMRegressor(gamma=1.0, max_basis=None, tol=0.01).fit(X, y)
+    >>> bool(model.n_basis_ < 20 and np.abs(model.predict(X) - np.sinc(X[:, 0])).max() < 0.1)
+    True
+    >>> model.at_size(5).n_basis_
+    5
+    """
+
+
+class SparseLSSVMClassifier(BatchClassifier, _SparseLSSVM):
+    """Least-squares support vector classification on a few kernels, pruned from many along an exact path.
+
+    Regresses on ±1 targets, one column a class (one column in all for two classes); all classes share the kernels.
+
+    Parameters
+    ----------
+    kernel, gamma, degree, coef0, alpha, alphas, gammas, method, pruning, step, max_basis, tol, max_start, reselect, \
+robust, fit_intercept, keep_path, random_state
+        As in :class:`SparseLSSVMRegressor`; errors are those of the ±1 targets, and scores and costs are summed over
+        the classes.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    basis_vectors_, basis_indices_, dual_coef_, intercept_, path_, alpha_, gamma_, loo_residuals_, residuals_, \
+loo_grid_, weights_, cost_, noise_variance_, n_basis_, n_samples_seen_
+        As in :class:`SparseLSSVMRegressor`.
+    temperature_ : float
+        Factor on the scores inside the softmax of ``predict_proba``, from leave-one-out scores.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from kernsift import SparseLSSVMClassifier
+    >>> X, y = make_moons(600, noise=0.2, random_state=7)
+    >>> model = SparseLSSVMClassifier(gamma=2.0, max_basis=20).fit(X[:500], y[:500])
+    >>> bool(model.score(X[500:], y[500:]) > 0.9)
+    True
+    """

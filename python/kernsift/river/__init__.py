@@ -1,0 +1,305 @@
+"""Adapters for `river <https://riverml.xyz>`_: rows as dicts, features and classes that come and go.
+
+They stand on the core's one-row path, without scikit-learn's validation, and need river: ``pip install
+'kernsift[river]'``.  (``river.compat.convert_sklearn_to_river`` works on the estimators too, at many times the cost a
+row, and with a fixed set of features.)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ..base.probabilities import softmax
+from ..io.core_state import with_targets
+from ..stream.online import OnlineLSSVMClassifier as _Classifier
+from ..stream.online import OnlineLSSVMRegressor as _Regressor
+from ._rows import Array, RiverStream, Row, base, check_finite, dataframe
+
+__all__ = ["OnlineLSSVMClassifier", "OnlineLSSVMRegressor"]
+
+
+def _check_weight(w: float) -> None:
+    if not (math.isfinite(w) and w >= 0):
+        raise ValueError(f"w is {w!r}: a weight is finite and not negative")
+
+
+class OnlineLSSVMRegressor(RiverStream, base.MiniBatchRegressor):
+    """Sparse kernel least squares on a stream; see :class:`kernsift.OnlineLSSVMRegressor`.
+
+    A feature that a row does not have counts as 0, and one that comes for the first time was 0 before: both exactly,
+    as if it had been there from the beginning.  Put a ``StandardScaler`` before the model.
+
+    Parameters
+    ----------
+    kernel, degree, coef0, alpha, max_basis, novelty_tol, usefulness_tol, admission, fit_intercept, swap_until, \
+exact_rows, forgetting
+        As in :class:`kernsift.OnlineLSSVMRegressor`.
+    gamma
+        Width of the kernel, exp(-gamma r²) for "rbf"; None is one over the number of features of the first row.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from kernsift.river import OnlineLSSVMRegressor
+    >>> model = preprocessing.StandardScaler() | OnlineLSSVMRegressor(max_basis=100)
+    >>> error = evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
+    >>> bool(error.get() < 0.8)
+    True
+
+    Row by row, and as frames:
+
+    >>> import pandas as pd
+    >>> model = OnlineLSSVMRegressor(gamma=0.1)
+    >>> model.learn_one({"a": 1.0, "b": 2.0}, 3.0)
+    >>> round(model.predict_one({"a": 1.0, "b": 2.0}), 6)
+    3.0
+    >>> frame = pd.DataFrame({"a": [0.0, 1.0], "b": [2.0, 3.0]})
+    >>> model.learn_many(frame, pd.Series([2.0, 4.0]))
+    >>> model.predict_many(frame).shape
+    (2,)
+    """
+
+    _kind = _Regressor
+
+    def learn_one(self, x: Row, y: float, w: float = 1.0) -> None:
+        """Learn one row.
+
+        Parameters
+        ----------
+        x
+            A dictionary of features.
+        y
+            The target.
+        w
+            Its weight.
+        """
+        _check_weight(w)
+        if not math.isfinite(y):
+            raise ValueError(f"y is {y!r}: a target is a finite number")
+        row = self._row_to_learn(x)
+        try:
+            self._core.update(row, float(y), w)
+        except ValueError:
+            check_finite(row, x)
+            raise
+
+    def predict_one(self, x: Row) -> float:
+        """Predict one row; 0 before anything was learned.
+
+        Parameters
+        ----------
+        x
+            A dictionary of features.
+        """
+        return 0.0 if self._core is None else self._predicted(x).item()
+
+    def learn_many(self, X: Any, y: Any) -> None:
+        """Learn the rows of a data frame, in their order.
+
+        Parameters
+        ----------
+        X
+            A pandas or polars data frame.
+        y
+            A series.
+        """
+        targets = np.ascontiguousarray(np.asarray(y, np.float64).reshape(-1, 1))
+        if not np.isfinite(targets).all():
+            raise ValueError("y holds NaN or infinity: a target is a finite number")
+        rows, _ = self._frame(X, len(targets))
+        if len(rows):
+            self._core.learn(rows, targets, np.ones(len(rows)), False)
+
+    def predict_many(self, X: Any) -> Any:
+        """Predict the rows of a data frame, as a series.
+
+        Parameters
+        ----------
+        X
+            A pandas or polars data frame.
+        """
+        rows, frame = self._frame(X)
+        values = np.zeros(len(rows)) if self._core is None else self._core.predict(rows)[:, 0]
+        return dataframe.to_native_series(values, name=None, like=frame)
+
+
+class OnlineLSSVMClassifier(RiverStream, base.MiniBatchClassifier):
+    """Sparse kernel classification on a stream; see :class:`kernsift.OnlineLSSVMClassifier`.
+
+    A class may come at any time: exactly as if it had been known from the beginning.  Features may come and go as in
+    :class:`kernsift.river.OnlineLSSVMRegressor`.  Probabilities are a softmax of the scores with one temperature,
+    learnt from scores given before their row was seen.
+
+    Parameters
+    ----------
+    kernel, gamma, degree, coef0, alpha, max_basis, novelty_tol, usefulness_tol, admission, fit_intercept, \
+swap_until, exact_rows, forgetting
+        As in :class:`kernsift.river.OnlineLSSVMRegressor`.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from kernsift.river import OnlineLSSVMClassifier
+    >>> model = preprocessing.StandardScaler() | OnlineLSSVMClassifier(max_basis=100)
+    >>> accuracy = evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    >>> bool(accuracy.get() > 0.85)
+    True
+
+    Classes need not be named beforehand:
+
+    >>> model = OnlineLSSVMClassifier(gamma=0.1)
+    >>> for x, label in (({"a": 0.0}, "low"), ({"a": 9.0}, "high"), ({"a": 1.0}, "low")):
+    ...     model.learn_one(x, label)
+    >>> model.predict_one({"a": 8.0})
+    'high'
+    >>> sorted(model.predict_proba_one({"a": 8.0}))
+    ['high', 'low']
+    """
+
+    _kind = _Classifier
+
+    def _start_empty(self) -> None:
+        super()._start_empty()
+        self._labels: list[Hashable] = []
+        self._code: dict[Hashable, int] = {}
+        self._calibration = (0.0, 1.0)  # log temperature and its Fisher information
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        del state["_code"]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._code = {label: i for i, label in enumerate(self._labels)}
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+    @property
+    def classes(self) -> list[Hashable]:
+        """Labels met so far."""
+        return list(self._labels)
+
+    def _meets(self, label: Hashable) -> None:
+        """Make room for a class met for the first time: its targets were 0 so far."""
+        if len(self._labels) == self._core.n_outputs:
+            self._core = with_targets(self._core, 1)
+        self._labels = [*self._labels, label]
+        self._code = {**self._code, label: len(self._labels) - 1}
+
+    def _learn(self, rows: Array, targets: Array, weight: Array) -> None:
+        before, _, _ = self._core.learn(rows, targets, weight, True)
+        if len(self._labels) > 1:  # targets 0 and 1 serve a new class; scores are told as those of -1 and 1
+            self._calibration = _core.calibrate(2 * before - 1, 2 * targets - 1, weight, *self._calibration)
+
+    def learn_one(self, x: Row, y: Hashable, w: float = 1.0) -> None:
+        """Learn one row.
+
+        Parameters
+        ----------
+        x
+            A dictionary of features.
+        y
+            The label.
+        w
+            The row's weight.
+        """
+        _check_weight(w)
+        if y is None or y != y:
+            raise ValueError(f"y is {y!r}: that is no label")
+        row = self._row_to_learn(x)
+        check_finite(row, x)
+        if y not in self._code:
+            self._meets(y)
+        targets = np.zeros((1, len(self._labels)))
+        targets[0, self._code[y]] = 1.0
+        self._learn(row[None, :], targets, np.array((w,), np.float64))
+
+    def learn_many(self, X: Any, y: Any) -> None:
+        """Learn the rows of a data frame, in their order.
+
+        Parameters
+        ----------
+        X
+            A pandas or polars data frame.
+        y
+            A series of labels.
+        """
+        labels = list(y)
+        if any(label is None or label != label for label in labels):
+            raise ValueError("y holds None or NaN: that is no label")
+        rows, _ = self._frame(X, len(labels))
+        if not len(rows):
+            return
+        first = 0
+        while first < len(rows):  # as row by row: up to the next row of a new class
+            if labels[first] not in self._code:
+                self._meets(labels[first])
+            end = next((i for i in range(first, len(rows)) if labels[i] not in self._code), len(rows))
+            targets = np.zeros((end - first, len(self._labels)))
+            targets[np.arange(end - first), [self._code[label] for label in labels[first:end]]] = 1.0
+            self._learn(rows[first:end], targets, np.ones(end - first))
+            first = end
+
+    def predict_one(self, x: Row, **kwargs: Any) -> Any:
+        """Return the most likely label; None before anything was learned.
+
+        Parameters
+        ----------
+        x
+            A dictionary of features.
+        """
+        if self._core is None:
+            return None
+        return self._labels[int(self._predicted(x).argmax())]
+
+    def predict_proba_one(self, x: Row, **kwargs: Any) -> dict[Any, float]:
+        """Return the probability of each label met so far.
+
+        Parameters
+        ----------
+        x
+            A dictionary of features.
+        """
+        if self._core is None:
+            return {}
+        odds = self._probabilities(self._predicted(x)[None, :])[0]
+        return dict(zip(self._labels, odds.tolist(), strict=True))
+
+    def _probabilities(self, scores: Array) -> Array:
+        if scores.shape[1] == 1:
+            return np.ones_like(scores)
+        return softmax(2 * scores - 1, float(np.exp(self._calibration[0])))
+
+    def predict_many(self, X: Any) -> Any:
+        """Return the most likely label of each row of a data frame, as a series.
+
+        Parameters
+        ----------
+        X
+            A pandas or polars data frame.
+        """
+        rows, frame = self._frame(X)
+        codes = [] if self._core is None else self._core.predict(rows).argmax(axis=1)
+        labels: list[Any] = [None] * len(rows) if self._core is None else [self._labels[code] for code in codes]
+        return dataframe.to_native_series(labels, name=None, like=frame)
+
+    def predict_proba_many(self, X: Any) -> Any:
+        """Return the probability of each label, a column each, as a data frame.
+
+        Parameters
+        ----------
+        X
+            A pandas or polars data frame.
+        """
+        rows, frame = self._frame(X)
+        values = np.empty((len(rows), 0)) if self._core is None else self._probabilities(self._core.predict(rows))
+        columns = {} if self._core is None else {label: values[:, i] for i, label in enumerate(self._labels)}
+        return dataframe.to_native_frame(columns, like=frame)

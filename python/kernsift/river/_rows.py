@@ -1,0 +1,234 @@
+"""What the river adapters share: rows as dicts, features that come and go, the core and its state."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Hashable, Mapping, Sequence
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base.validation import check_rows
+from ..io.core_state import pack, unpack, with_features
+from ..stream.online import OnlineLSSVMClassifier, OnlineLSSVMRegressor
+
+try:
+    from river import base as base
+    from river.utils import dataframe as dataframe
+except ImportError as error:
+    raise ImportError("kernsift.river needs river: pip install 'kernsift[river]'") from error
+
+Array = NDArray[np.float64]
+Row = Mapping[Hashable, float]
+
+
+class RiverStream:
+    """Parameters, features by name, and the core."""
+
+    _kind: type[OnlineLSSVMRegressor] | type[OnlineLSSVMClassifier]
+
+    def __init__(
+        self,
+        *,
+        kernel: str = "rbf",
+        gamma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        alpha: float = 0.1,
+        max_basis: int | None = 500,
+        novelty_tol: float = 1e-2,
+        usefulness_tol: float = 1e-4,
+        admission: str = "product",
+        fit_intercept: bool = True,
+        swap_until: int | None = None,
+        exact_rows: int = 0,
+        forgetting: float = 1.0,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.alpha = alpha
+        self.max_basis = max_basis
+        self.novelty_tol = novelty_tol
+        self.usefulness_tol = usefulness_tol
+        self.admission = admission
+        self.fit_intercept = fit_intercept
+        self.swap_until = swap_until
+        self.exact_rows = exact_rows
+        self.forgetting = forgetting
+        self._start_empty()
+
+    def _start_empty(self) -> None:
+        self._core: Any = None
+        self._names: list[Hashable] = []
+        self._place: dict[Hashable, int] = {}
+        self._take: Any = None  # x -> its values in the order of `_names`
+        self._width = 1.0
+        self._check_each = False  # kernels whose k(x, x) can overflow
+
+    # --- rows ---
+
+    def _values(self, x: Row) -> Array:
+        """The row's values, zero for a feature that is missing; names not met so far are left out."""
+        try:
+            if len(x) == len(self._names):
+                try:
+                    return np.array(self._take(x), np.float64)
+                except KeyError:
+                    pass
+            return np.array([x.get(name, 0.0) for name in self._names], np.float64)
+        except (TypeError, ValueError):
+            raise _complaint(x) from None
+
+    def _predicted(self, x: Row) -> Array:
+        """The outputs for a row; one that holds NaN or infinity is refused."""
+        values = self._values(x)
+        try:
+            return self._core.predict_one(values)
+        except ValueError:
+            check_finite(values, x)
+            raise
+
+    def _row_to_learn(self, x: Row) -> Array:
+        """The row's values, after room was made for features met for the first time.
+
+        Nothing changes if the row is refused; whether a row of known features is finite is for the caller to ask.
+        """
+        if self._core is None or not (len(x) == len(self._names) and self._place.keys() == x.keys()):
+            new = [name for name in x if name not in self._place]
+            if new:
+                check_finite(np.array([_number(x, name) for name in x]), x)
+                self._make_room(new, np.array([float(x[name]) for name in new]))
+        if self._core is None:
+            raise ValueError("the first row has no features: there is nothing to learn from")
+        row = self._values(x)
+        if self._check_each:
+            check_finite(row, x)
+            check_rows(self._core.kernel, row[None, :])
+        return row
+
+    def _make_room(self, new: Sequence[Hashable], first: Array) -> None:
+        if self._core is None:
+            self._begin(list(new), first)
+        else:
+            self._core = with_features(self._core, np.full(len(new), self._width))
+            self._name([*self._names, *new])
+
+    def _name(self, names: list[Hashable]) -> None:
+        self._names = names
+        self._place = {name: i for i, name in enumerate(names)}
+        # of a single name itemgetter would answer the bare value
+        self._take = itemgetter(*names) if len(names) > 1 else lambda x: (x[names[0]],)
+
+    def _begin(self, names: list[Hashable], first: Array) -> None:
+        estimator = self._kind(**{**_parameters(self), "gamma": 1.0 if self.gamma is None else self.gamma})
+        estimator._validate_params()
+        self._width = 1.0 / len(names) if self.gamma is None else float(self.gamma)
+        estimator.gamma = np.full(len(names), self._width)
+        self._core = estimator._start(first[None, :], np.ones(1), 1)
+        self._check_each = estimator.kernel in ("polynomial", "linear")
+        self._name(names)
+
+    def _frame(self, X: Any, n_targets: int | None = None) -> tuple[Array, Any]:
+        """The rows of a data frame; to be learned, with a target each, if `n_targets` is given."""
+        frame = dataframe.into_frame(X)
+        names = list(frame.columns)
+        columns = {}
+        for name in names:
+            if n_targets is None and name not in self._place:
+                continue
+            try:
+                columns[name] = np.asarray(frame.get_column(name).to_numpy(), np.float64)
+            except (TypeError, ValueError):
+                raise ValueError(f"feature {name!r} holds values that are no numbers: encode it first") from None
+            if not np.isfinite(columns[name]).all():
+                raise ValueError(f"feature {name!r} holds NaN or infinity: fill it in (a missing feature counts as 0)")
+        if n_targets is not None:
+            if n_targets != len(frame):
+                raise ValueError(f"y must hold one target for each of the {len(frame)} rows of X, and has {n_targets}")
+            new = [name for name in names if name not in self._place]
+            if new and len(frame):
+                self._make_room(new, np.array([columns[name][0] for name in new]))
+        out = np.zeros((len(frame), len(self._names)))
+        for name, values in columns.items():
+            if name in self._place:
+                out[:, self._place[name]] = values
+        if n_targets and self._check_each:
+            check_rows(self._core.kernel, out)
+        return out, frame
+
+    # --- what river asks ---
+
+    @property
+    def _raw_memory_usage(self) -> int:
+        own: int = super()._raw_memory_usage  # type: ignore[misc]  # of river's Base
+        held = 0 if self._core is None else sum(a.nbytes for a in self._core.state().values())
+        return own + held
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {name: value for name, value in self.__dict__.items() if name not in ("_take", "_place")}
+        state["_core"] = None if self._core is None else pack(self._core)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._start_empty()
+        self.__dict__.update(state)
+        if state.get("_core") is not None:
+            self._core = unpack(state["_core"])
+            self._name(list(self._names))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file that :func:`kernsift.load` reads.
+
+        Parameters
+        ----------
+        path : str or path-like
+        """
+        from ..io.model_file import save
+
+        save(self, path)
+
+    @property
+    def n_basis(self) -> int:
+        """Number of kernels."""
+        return 0 if self._core is None else self._core.n_basis
+
+    @property
+    def features(self) -> list[Hashable]:
+        """Names of the features met so far."""
+        return list(self._names)
+
+
+def _parameters(model: RiverStream) -> dict[str, Any]:
+    return {n: v for n, v in vars(model).items() if not n.startswith("_")}
+
+
+def _number(x: Row, name: Hashable) -> float:
+    try:
+        return float(x[name])
+    except (TypeError, ValueError):
+        raise _complaint(x) from None
+
+
+def check_finite(row: Array, x: Row) -> None:
+    if not np.isfinite(row).all():
+        raise _complaint(x)
+
+
+def _complaint(x: Row) -> ValueError:
+    """What is wrong with a row."""
+    for name, value in x.items():
+        try:
+            if math.isfinite(float(value)):
+                continue
+        except (TypeError, ValueError):
+            pass
+        return ValueError(
+            f"feature {name!r} is {value!r}: give finite numbers (OneHotEncoder makes them of categories), or leave a "
+            "missing feature out"
+        )
+    return ValueError("x holds values that are no numbers")

@@ -1,0 +1,1 @@
+"""Selecting the rows that become kernels."""

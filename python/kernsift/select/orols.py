@@ -1,0 +1,394 @@
+"""Forward selection of kernels: thin skins over ``cpp/core/select/forward_selection.hpp``."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.multiclass import check_classification_targets
+
+from ..base.estimator import in_precision_of
+from ..base.targets import class_targets, how_few
+from ..base.validation import (
+    StrOptions,
+    as_targets,
+    check_is_fitted,
+    checked_block,
+    fit_context,
+    unchanged_on_error,
+)
+from .orols_base import OROLSBase
+
+# Rows of a kernel block made in Python (the spread of the predictions).
+_BLOCK = 1024
+
+
+class OROLSRegressor(RegressorMixin, OROLSBase):
+    """Order-recursive orthogonal least squares regression: kernels chosen one by one, the ridge with them.
+
+    From a constant, each step adds the kernel column that the selection rule prefers, orthogonalised against those
+    before it [1]_, re-estimates the ridge by generalised cross-validation in closed form [2]_, and stops where that
+    score has its minimum.
+
+    There is no ``partial_fit``: the basis is orthogonal over the training rows, and a further row would change every
+    inner product already divided by. For streams see :class:`OnlineLSSVMRegressor`.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "laplacian", "matern32", "matern52", "polynomial", "linear"}, default="rbf"
+    gamma : float, array of shape (n_features,), "scale", "median" or "learn", default="scale"
+        Width, as in :class:`OnlineLSSVMRegressor`; "learn" finds one per feature by :func:`learn_gamma`.
+    degree, coef0 : int, float
+        Of the polynomial kernel.
+    gammas : list of widths, optional
+        Several kernels in one dictionary: every (row, width) pair is a candidate. Each entry as ``gamma``, which is
+        then not used.
+    selection : {"residual", "error-reduction"}, default="residual"
+        "residual" takes the row with the largest residual (OROLS; O(n m) a step), "error-reduction" the candidate that
+        lowers the training error most (OLS; O(n²) kernel values a step, or ``n_candidates`` n).
+    n_candidates : int, optional
+        Compare this many random candidates a step instead of all (59: with probability 0.95 one of the best 5 %).
+        For "error-reduction" only.
+    candidates : array of row numbers, optional
+        Rows that may become kernels; by default all.
+    alpha : float or "gcv", default="gcv"
+        Ridge on the coefficients of the orthogonal columns; the constant carries none. "gcv": re-estimated after
+        every column, never below 1e-6 of the largest squared column.
+    stop : {"gcv", "alpha"} or None, default="gcv"
+        "gcv": after ``patience`` columns without a new minimum of the score, and return to the minimum. "alpha": when
+        alpha has not changed for ``patience`` columns (the paper's rule, whose result depends much on ``tol``).
+        None: at ``max_basis``.
+    patience : int, default=10
+    tol : float, default=1e-4
+        Relative change of the score or of alpha that counts.
+    max_basis : int, float in (0, 1] or None, default=500
+        Most kernels; a float is a fraction of the rows, None allows as many as rows.
+    error_tol : float, default=0
+        Also stop when the training error is at most this fraction of the variance.
+    max_condition : float, default=1e7
+        Also stop when the longest orthogonal column is this many times the shortest.
+    fit_intercept : bool, default=True
+        An unpenalised constant.
+    cache_size : float, default=200
+        Megabytes of kernel values that selection="error-reduction" over all candidates may keep between two steps; what
+        does not fit is made again.
+    n_jobs : int, optional
+        Threads for large problems; the result does not depend on it.
+    random_state : int, RandomState or None
+        For ``n_candidates``, and gamma="median" on many rows.
+
+    Attributes
+    ----------
+    basis_vectors_, basis_indices_, basis_gammas_ : ndarray
+        Centres of the kernels, their row numbers and widths, in the order chosen.
+    dual_coef_, intercept_ : ndarray
+        The model: f(x) = intercept_ + Σᵢ dual_coef_[i] k(basis_vectors_[i], x).
+    alpha_, gcv_, cost_ : float or ndarray
+        Ridge, score and regularised cost of the model.
+    noise_variance_ : float or ndarray
+        With up to 200 rows, or where the model spends more than a quarter of their degrees of freedom: the mean squared
+        error of a fifth of the rows at a time, in units of its predicted variance, with the kernels chosen again
+        without that fifth. Elsewhere from the residuals, a degree of freedom counted 1.4 times.
+    gcv_path_, alpha_path_, error_path_ : ndarray
+        Score, ridge and mean squared training error with 0, 1, 2, ... kernels, those given up at the end included.
+    selection_path_ : ndarray
+        Row numbers in the order chosen, those given up at the end included.
+    n_basis_, n_samples_seen_, n_dependent_ : int
+        Kernels, rows seen, candidates refused because their column depends on those chosen.
+    stopped_by_ : str
+        "gcv", "alpha", "max_basis", "error", "condition", "exhausted" (no candidate left, or a thousand in a row that
+        depend on those chosen) or "no_freedom" (as many columns as rows).
+
+    Notes
+    -----
+    Memory is 8 n m bytes for n rows and m kernels while fitting; no n x n matrix is formed. Whether there is
+    room for ``max_basis`` kernels is asked before the first (with None and a stop rule nothing is asked ahead). Weights
+    whose sum exceeds the number of rows count as repetitions in the score.
+
+    References
+    ----------
+    .. [1] E. Andelić et al., "Order-recursive updates for nonlinear discriminants", IJCAI 2007.
+    .. [2] M. Orr, "Regularisation in the selection of radial basis function centers", Neural Computation 7, 1995.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernsift import OROLSRegressor
+    >>> rng = np.random.default_rng(7)
+    >>> X = rng.uniform(-10, 10, (200, 1))
+    >>> y = np.sinc(X[:, 0] / np.pi) + 0.1 * rng.standard_normal(200)
+    >>> model = OROLSRegressor(gamma=0.1).fit(X, y)
+    >>> bool(model.n_basis_ < 25 and np.abs(model.predict(X) - np.sinc(X[:, 0] / np.pi)).max() < 0.15)
+    True
+    """
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Choose the kernels and fit them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Several outputs share the kernels and alpha.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each row's squared error; rows of weight zero are skipped.
+        """
+        with unchanged_on_error(self):
+            rows, values = checked_block(self, X, y, reset=True, multi_output=True, y_numeric=True)
+            weight = self._check_weights(sample_weight, rows)
+            found = self._select(rows, [as_targets(values)], weight)[0]
+            self._flat = values.ndim == 1
+            self._has_intercept = bool(self.fit_intercept)
+            self._keep_one(rows, found)
+            self._spread = found["spread"]
+        return self
+
+    def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
+        """Predict, with the standard deviation of a new observation if asked.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        return_std : bool, default=False
+            That of the coefficients and of the noise together. What lies outside the span of the kernels is not in it:
+            far from every centre it is that of the constant. The noise counts that the kernels were chosen by the
+            targets (see ``noise_variance_``), so that with few rows too about 95 % are within 1.96 of it (91 % with 10
+            rows, 93 % with 20).
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        std : ndarray of the same shape, only with ``return_std=True``
+        """
+        scores = self._scores(X)
+        mean = scores[:, 0] if self._flat else scores
+        if not return_std:
+            return in_precision_of(X, mean)
+        rows = self._rows(X)
+        relative = np.empty(len(rows))
+        for first in range(0, len(rows), _BLOCK):
+            block = rows[first : first + _BLOCK]
+            relative[first : first + _BLOCK] = 1.0 + ((self._design(block) @ self._spread) ** 2).sum(axis=1)
+        std = np.sqrt(relative[:, None] * np.atleast_1d(self.noise_variance_))
+        return in_precision_of(X, mean, std[:, 0] if self._flat else std)
+
+    def pseudoinverse(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Return K† = U⁻¹H⁻¹Qᵀ for the design K = [1 k(X, basis)], (constant and n_basis_, n_samples).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows of the fit: the estimator does not keep them.
+        sample_weight : array-like of shape (n_samples,), optional
+            The map is then from y to the weighted least squares coefficients.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from kernsift import OROLSRegressor
+        >>> rng = np.random.default_rng(7)
+        >>> X = rng.uniform(-3, 3, (400, 1))
+        >>> y = np.sinc(X[:, 0]) + 0.05 * rng.standard_normal(400)
+        >>> model = OROLSRegressor(gamma=1.0).fit(X, y)
+        >>> K_plus = model.pseudoinverse(X)
+        >>> K_plus.shape == (1 + model.n_basis_, 400)
+        True
+        >>> of_a_constant = K_plus @ np.ones(400)  # the constant, and no kernel
+        >>> bool(np.allclose(of_a_constant, np.eye(1 + model.n_basis_)[0], atol=1e-6))
+        True
+        """
+        return self._pseudoinverse(X, sample_weight, slice(None))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+class OROLSClassifier(ClassifierMixin, OROLSBase):
+    """Order-recursive orthogonal least squares classification on ±1 targets, one column a class.
+
+    Parameters
+    ----------
+    basis : {"per-class", "shared"}, default="per-class"
+        "per-class": each class against the rest chooses its own kernels and alpha (the paper). "shared": one
+        dictionary and one alpha for all classes, the residual of a row being its norm over the classes: fewer kernels
+        in all, one fit instead of one a class.
+    kernel, gamma, degree, coef0, gammas, selection, n_candidates, candidates
+        As in :class:`OROLSRegressor`.
+    alpha, stop, patience, tol, max_basis, error_tol, max_condition, fit_intercept, cache_size, n_jobs, random_state
+        As in :class:`OROLSRegressor`; ``max_basis`` is per class with basis="per-class".
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    basis_vectors_, basis_indices_, basis_gammas_ : ndarray
+        Centres of the kernels; with basis="per-class" those of any class, ascending by row.
+    dual_coef_, intercept_ : ndarray
+        Zero where a class does not use a kernel.
+    n_basis_, n_samples_seen_ : int
+    n_basis_per_class_ : ndarray of shape (n_classes,), or (1,) for two classes
+    class_basis_ : list of ndarray
+        For each class its kernels, as places in ``basis_vectors_`` in the order chosen.
+    alpha_, gcv_, gcv_path_, alpha_path_, error_path_, selection_path_, n_dependent_, stopped_by_
+        As in :class:`OROLSRegressor`; lists over the classes with basis="per-class" and more than two classes.
+
+    Notes
+    -----
+    There is no ``partial_fit``; see :class:`OROLSRegressor`. For probabilities wrap the estimator in
+    :class:`sklearn.calibration.CalibratedClassifierCV`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from kernsift import OROLSClassifier
+    >>> X, y = make_moons(600, noise=0.2, random_state=7)
+    >>> model = OROLSClassifier(gamma=2.0, max_basis=50).fit(X[:500], y[:500])
+    >>> bool(model.score(X[500:], y[500:]) > 0.9)
+    True
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {
+        **OROLSBase._parameter_constraints,
+        "basis": [StrOptions({"per-class", "shared"})],
+    }
+
+    def __init__(
+        self,
+        *,
+        basis: str = "per-class",
+        kernel: str = "rbf",
+        gamma: str | float | ArrayLike = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        gammas: Any = None,
+        selection: str = "residual",
+        n_candidates: int | None = None,
+        candidates: ArrayLike | None = None,
+        alpha: float | str = "gcv",
+        stop: str | None = "gcv",
+        patience: int = 10,
+        tol: float = 1e-4,
+        max_basis: int | float | None = 500,
+        error_tol: float = 0.0,
+        max_condition: float = 1e7,
+        fit_intercept: bool = True,
+        cache_size: float = 200,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            kernel=kernel,
+            gamma=gamma,
+            degree=degree,
+            coef0=coef0,
+            gammas=gammas,
+            selection=selection,
+            n_candidates=n_candidates,
+            candidates=candidates,
+            alpha=alpha,
+            stop=stop,
+            patience=patience,
+            tol=tol,
+            max_basis=max_basis,
+            error_tol=error_tol,
+            max_condition=max_condition,
+            fit_intercept=fit_intercept,
+            cache_size=cache_size,
+            n_jobs=n_jobs,
+            random_state=random_state,
+        )
+        self.basis = basis
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Choose the kernels and fit them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            Rows of weight zero are skipped; a class that has no other is not a class.
+        """
+        with unchanged_on_error(self):
+            rows, labels = checked_block(self, X, y, reset=True)
+            check_classification_targets(labels)
+            weight = self._check_weights(sample_weight, rows)
+            self.classes_ = np.unique(labels[weight > 0])
+            if len(self.classes_) < 2:
+                raise ValueError(
+                    f"a classifier needs at least 2 classes, got {how_few(self.classes_)}: give rows of another"
+                )
+            targets = class_targets(self.classes_, labels, weight)
+            self._flat = len(self.classes_) == 2
+            self._has_intercept = bool(self.fit_intercept)
+            if self._flat or self.basis == "shared":
+                self._keep_one(rows, self._select(rows, [targets], weight)[0])
+                self.class_basis_ = [np.arange(self.n_basis_)] * targets.shape[1]
+            else:
+                columns = [np.ascontiguousarray(column[:, None]) for column in targets.T]
+                self._keep_classes(rows, self._select(rows, columns, weight))
+            self.n_basis_per_class_ = np.array([len(b) for b in self.class_basis_])
+        return self
+
+    def _keep_classes(self, X: NDArray[np.float64], found: list[dict[str, Any]]) -> None:
+        """Take over one model a class on the union of their kernels."""
+        pairs = [f["width"][: f["n_basis"]] * len(X) + f["chosen"][: f["n_basis"]] for f in found]
+        # by row, then width
+        union = np.unique(np.concatenate(pairs))
+        union = union[np.lexsort((union // len(X), union % len(X)))]
+        place = {int(pair): i for i, pair in enumerate(union)}
+        self.class_basis_ = [np.array([place[int(p)] for p in mine], dtype=np.intp) for mine in pairs]
+        self.basis_indices_ = union % len(X)
+        self.basis_vectors_ = X[self.basis_indices_]
+        self._widths = union // len(X)
+        self._coef = np.zeros((len(union), len(found)))
+        for column, (mine, f) in enumerate(zip(self.class_basis_, found, strict=True)):
+            self._coef[mine, column] = f["coef"][:, 0]
+        self._intercept = np.array([f["intercept"][0] for f in found])
+        ends = [f["n_basis"] for f in found]
+        self.alpha_ = np.array([f["alpha_path"][m] for f, m in zip(found, ends, strict=True)])
+        self.gcv_ = np.array([f["gcv_path"][m] for f, m in zip(found, ends, strict=True)])
+        self.cost_ = np.array([f["cost"][0] for f in found])
+        self.noise_variance_ = np.array([f["noise"][0] for f in found])
+        self.gcv_path_ = [f["gcv_path"] for f in found]
+        self.alpha_path_ = [f["alpha_path"] for f in found]
+        self.error_path_ = [f["rss_path"] / f["rows"] for f in found]
+        self.selection_path_ = [f["chosen"] for f in found]
+        self.n_dependent_ = [f["n_dependent"] for f in found]
+        self.stopped_by_ = [f["ending"] for f in found]
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the scores: (n_samples,) for two classes, else (n_samples, n_classes)."""
+        scores = self._scores(X)
+        return in_precision_of(X, scores[:, 0] if self._flat else scores)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the class with the largest score of each row."""
+        scores = self.decision_function(X)
+        return self.classes_[(scores > 0).astype(np.intp) if self._flat else scores.argmax(axis=1)]
+
+    def pseudoinverse(
+        self, X: ArrayLike, sample_weight: ArrayLike | None = None, label: Any = None
+    ) -> NDArray[np.float64]:
+        """Return K† = U⁻¹H⁻¹Qᵀ for the design K = [1 k(X, basis)]; with several bases, of the class ``label``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows of the fit: the estimator does not keep them.
+        sample_weight : array-like of shape (n_samples,), optional
+        label : class label, optional
+            Needed when each of several classes has its own kernels.
+        """
+        check_is_fitted(self, "basis_vectors_")
+        if isinstance(self.stopped_by_, str):
+            return self._pseudoinverse(X, sample_weight, self.class_basis_[0])
+        known = np.flatnonzero(self.classes_ == label)
+        if not known.size:
+            raise ValueError(f"label={label!r} must be one of {self.classes_.tolist()}: each class has its own kernels")
+        return self._pseudoinverse(X, sample_weight, self.class_basis_[int(known[0])])

@@ -1,0 +1,368 @@
+"""What the OROLS estimators share: parameters, the selection, the fitted model."""
+
+from __future__ import annotations
+
+from functools import partial
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
+
+from .. import _core
+from ..base.canonical import Table, canonical_table, draw_seed
+from ..base.estimator import Estimator
+from ..base.kernel import LEARNING_CONSTRAINTS
+from ..base.memory import ROW_VECTORS, check_memory
+from ..base.threads import n_threads
+from ..base.validation import (
+    Interval,
+    RealNotInt,
+    StrOptions,
+    check_is_fitted,
+    check_rows,
+    check_weights,
+    validate_data,
+)
+from ..widths.learn_gamma import wants_learning, width_of
+from .orols_noise import design_of, noise_variance
+from .selectors import kernel_of
+
+# Bounds of k(x, x): columns are squared and summed over the rows.
+_SMALLEST, _LARGEST = 1e-70, 1e70
+
+
+def _check_columns(kernel: Any, X: NDArray[np.float64]) -> None:
+    """Refuse kernels whose columns have squared norms that leave the range of a double."""
+    largest = float(kernel.diagonal(X).max())
+    if largest and not _SMALLEST < largest < _LARGEST:
+        raise ValueError(
+            f"X gives kernel values up to {largest:.3g} with the {kernel.name} kernel: their squares leave the range "
+            "of a double; rescale X, or change gamma, coef0 or degree"
+        )
+
+
+class OROLSBase(Estimator):
+    """Parameters, selection and prediction of the two estimators."""
+
+    _parameter_constraints: dict[str, list[Any]] = {
+        **LEARNING_CONSTRAINTS,
+        "gammas": ["array-like", None],
+        "selection": [StrOptions({"residual", "error-reduction"})],
+        "n_candidates": [Interval(Integral, 1, None, closed="left"), None],
+        "candidates": ["array-like", None],
+        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"gcv"})],
+        "stop": [StrOptions({"gcv", "alpha"}), None],
+        "patience": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, 1, closed="left")],
+        "max_basis": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0, 1, closed="right"),
+            None,
+        ],
+        "error_tol": [Interval(Real, 0, 1, closed="left")],
+        "max_condition": [Interval(Real, 1, None, closed="neither")],
+        "fit_intercept": ["boolean"],
+        "cache_size": [Interval(Real, 0, None, closed="left")],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        *,
+        kernel: str = "rbf",
+        gamma: str | float | ArrayLike = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        gammas: Any = None,
+        selection: str = "residual",
+        n_candidates: int | None = None,
+        candidates: ArrayLike | None = None,
+        alpha: float | str = "gcv",
+        stop: str | None = "gcv",
+        patience: int = 10,
+        tol: float = 1e-4,
+        max_basis: int | float | None = 500,
+        error_tol: float = 0.0,
+        max_condition: float = 1e7,
+        fit_intercept: bool = True,
+        cache_size: float = 200,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.gammas = gammas
+        self.selection = selection
+        self.n_candidates = n_candidates
+        self.candidates = candidates
+        self.alpha = alpha
+        self.stop = stop
+        self.patience = patience
+        self.tol = tol
+        self.max_basis = max_basis
+        self.error_tol = error_tol
+        self.max_condition = max_condition
+        self.fit_intercept = fit_intercept
+        self.cache_size = cache_size
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    # --- fitting ---
+
+    def _check_combinations(self) -> None:
+        if self.n_candidates is not None and self.selection == "residual":
+            raise ValueError(
+                f"n_candidates={self.n_candidates!r} draws the candidates of selection='error-reduction'; "
+                "selection='residual' looks at every row: leave n_candidates at None or change selection"
+            )
+        if self.stop == "alpha" and self.alpha != "gcv":
+            raise ValueError(
+                f"stop='alpha' waits for a re-estimated alpha to settle but alpha={self.alpha!r} is fixed; "
+                "use alpha='gcv', or stop='gcv' or None"
+            )
+
+    def _check_weights(self, sample_weight: ArrayLike | None, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        weight = check_weights(sample_weight, X)
+        if not (weight > 0).any():
+            raise ValueError("sample_weight is zero for every row: give at least one row a positive weight")
+        return weight
+
+    def _allowed(self, table: Table) -> NDArray[np.int64]:
+        """Places in the table of the rows that may become kernels."""
+        if self.candidates is None:
+            return np.arange(len(table.X), dtype=np.int64)
+        n = len(table.given)
+        rows = np.asarray(self.candidates)
+        if rows.ndim != 1 or rows.dtype.kind not in "iu":
+            raise ValueError(
+                f"candidates must be row numbers (a one-dimensional array of integers), got an array of "
+                f"{rows.dtype} with shape {rows.shape}; use np.flatnonzero for a mask"
+            )
+        if rows.size and (rows.min() < 0 or rows.max() >= n):
+            bad = rows[(rows < 0) | (rows >= n)][0]
+            raise ValueError(f"candidates holds row number {bad} but X has rows 0 to {n - 1}")
+        places = np.unique(table.group[rows])
+        places = places[places >= 0]
+        if not places.size:
+            raise ValueError("candidates names no row of positive weight; give at least one, or None for all")
+        return np.ascontiguousarray(places, dtype=np.int64)
+
+    def _most(self, n: int) -> int:
+        """Most kernels for n rows."""
+        if self.max_basis is None:
+            return n
+        if isinstance(self.max_basis, Integral):
+            return int(self.max_basis)
+        return max(1, int(self.max_basis * n))
+
+    def _check_memory(self, n: int, d: int, outputs: int, candidates: int, widths: int) -> None:
+        unknown = self.max_basis is None and self.stop is not None  # then they come a panel at a time
+        most = 1 if unknown else min(self._most(n), candidates * widths, n)
+        rows, columns = -(-n // 256) * 256, -(-(most + 1) // 32) * 32
+        every = self.selection == "error-reduction" and self.n_candidates is None
+        if self.n_candidates is not None:
+            looked_at = min(int(self.n_candidates), candidates * widths)
+        else:  # rows whose residuals tie, each with every width; two and more of equal error reduction are rare
+            looked_at = 1 if every else min(59, candidates) * widths
+        doubles = float(rows * columns)  # Q
+        doubles += 5 * (most + 1) ** 2  # U with room to grow, a copy, the spread, and what it is made of
+        # K of the candidates of a step; targets, residual, error, combinations; the rows prepared, for each width
+        doubles += rows * (looked_at + 8 * outputs + widths * (d + 3) + ROW_VECTORS + d)
+        # what 32 tasks add up for the candidates' projections on Q
+        doubles += min(rows // 256, 32) * most * (looked_at + 1)
+        if every:  # kernel values kept, and running sums of eight tasks
+            doubles += min(float(self.cache_size) * 1e6 / 8, n * n * widths / 2 + 512 * n) + 8 * n * (outputs + 1)
+        check_memory(
+            doubles,
+            f"a selection of up to {most} kernels on {n} rows",
+            "lower max_basis (with None no column is asked for ahead, and they come until the stop rule ends them)"
+            + (", n_candidates" if self.n_candidates is not None else "")
+            + (", cache_size" if every else ""),
+        )
+
+    def _select(
+        self, X: NDArray[np.float64], targets: list[NDArray[np.float64]], weight: NDArray[np.float64]
+    ) -> list[dict[str, Any]]:
+        """Run one selection for each block of targets and keep what the kernels are made of."""
+        self._check_combinations()
+        widths = [self.gamma] if self.gammas is None else list(self.gammas)
+        if not widths:
+            raise ValueError("gammas is empty: give at least one width, or None to use gamma")
+        self.__dict__.pop("learned_gamma_", None)
+        table = canonical_table(X, np.hstack(targets), weight, draw_seed(self.random_state))
+        if any(map(wants_learning, widths)):
+            learned = width_of(self, table)
+            widths = [learned if wants_learning(g) else g for g in widths]
+        kernels = [kernel_of(self, g, table) for g in widths]
+        for kernel in kernels:
+            check_rows(kernel, X)
+            _check_columns(kernel, X)
+        allowed = self._allowed(table)
+        widest = max(b.shape[1] for b in targets)
+        self._check_memory(len(table.X), X.shape[1], widest, len(allowed), len(kernels))
+        random = check_random_state(self.random_state)
+        found = []
+        ends = np.cumsum([block.shape[1] for block in targets])
+        for block in np.split(table.targets, ends[:-1], axis=1):
+            # Squares of large targets times squares of large columns overflow; a power of two changes no digit.
+            unit = 2.0 ** np.floor(np.log2(np.abs(block).max(initial=0.0) or 1.0))
+            rows = table.X, np.ascontiguousarray(block / unit), table.weight
+            select = partial(self._select_from, kernels, seed=int(random.randint(np.iinfo(np.int32).max)))
+            result = select(rows, allowed, table.n_weighted)
+            result["noise"] = noise_variance(result, kernels, rows, allowed, int(self.fit_intercept), select)
+            result["chosen"] = table.rows[result["chosen"]]
+            for name in ("coef", "intercept"):
+                result[name] *= unit
+            for name in ("gcv_path", "rss_path", "rss", "cost", "noise"):
+                result[name] *= unit * unit
+            found.append(result)
+        self._kernel_state: dict[str, Any] = {
+            "name": self.kernel,
+            "degree": int(self.degree),
+            "coef0": float(self.coef0),
+            "centre": kernels[0].centre,
+        }
+        self.gammas_ = np.array([k.gamma for k in kernels])
+        self.n_samples_seen_ = len(X)
+        return found
+
+    def _select_from(
+        self,
+        kernels: list[Any],
+        rows: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
+        allowed: NDArray[np.int64],
+        n: float,
+        seed: int,
+    ) -> dict[str, Any]:
+        """One selection from rows, targets and weights that stand for n rows."""
+        return _core.forward_selection(
+            kernels,
+            *rows,
+            allowed,
+            rows=n,
+            selection=self.selection,
+            n_candidates=0 if self.n_candidates is None else int(self.n_candidates),
+            reestimate=self.alpha == "gcv",
+            alpha=0.0 if self.alpha == "gcv" else float(self.alpha),
+            stop="none" if self.stop is None else self.stop,
+            patience=int(self.patience),
+            tol=float(self.tol),
+            max_basis=self._most(len(rows[0])),
+            error_tol=float(self.error_tol),
+            max_condition=float(self.max_condition),
+            fit_intercept=bool(self.fit_intercept),
+            seed=seed,
+            threads=n_threads(self.n_jobs),
+            cache_bytes=float(self.cache_size) * 1e6,
+        )
+
+    def _keep_one(self, X: NDArray[np.float64], found: dict[str, Any]) -> None:
+        """Take over the model of one selection."""
+        m = found["n_basis"]
+        self.basis_indices_ = found["chosen"][:m]
+        self.basis_vectors_ = X[self.basis_indices_]
+        self._widths = found["width"][:m]
+        self._coef, self._intercept = found["coef"], found["intercept"]
+        self.alpha_: Any = float(found["alpha_path"][m])
+        self.gcv_: Any = float(found["gcv_path"][m])
+        self.cost_ = self._per_output(found["cost"])
+        self.noise_variance_ = self._per_output(found["noise"])
+        self.gcv_path_, self.alpha_path_ = found["gcv_path"], found["alpha_path"]
+        self.error_path_ = found["rss_path"] / found["rows"]
+        self.selection_path_ = found["chosen"]
+        self.n_dependent_ = found["n_dependent"]
+        self.stopped_by_ = found["ending"]
+
+    # --- the fitted model ---
+
+    def _per_output(self, values: NDArray[np.float64]) -> Any:
+        return float(values[0]) if self._flat else values
+
+    @property
+    def dual_coef_(self) -> NDArray[np.float64]:
+        """Coefficients of the kernels, (n_basis_,) or (n_basis_, outputs)."""
+        check_is_fitted(self, "basis_vectors_")
+        return self._coef[:, 0] if self._flat else self._coef
+
+    @property
+    def intercept_(self) -> Any:
+        """The constant, one per output."""
+        check_is_fitted(self, "basis_vectors_")
+        return self._per_output(self._intercept)
+
+    @property
+    def n_basis_(self) -> int:
+        """Number of kernels."""
+        check_is_fitted(self, "basis_vectors_")
+        return len(self.basis_vectors_)
+
+    @property
+    def gamma_(self) -> NDArray[np.float64]:
+        """Width in use, one per feature; the first of ``gammas``."""
+        check_is_fitted(self, "basis_vectors_")
+        return self.gammas_[0]
+
+    @property
+    def basis_gammas_(self) -> NDArray[np.float64]:
+        """Width of each kernel, (n_basis_, n_features_in_)."""
+        check_is_fitted(self, "basis_vectors_")
+        return self.gammas_[self._widths]
+
+    def _kernels(self) -> list[Any]:
+        k = self._kernel_state
+        return [
+            _core.Kernel(k["name"], np.ascontiguousarray(g), k["degree"], k["coef0"], k["centre"]) for g in self.gammas_
+        ]
+
+    def _rows(self, X: ArrayLike) -> NDArray[np.float64]:
+        return validate_data(self, X, reset=False, dtype=np.float64, order="C")
+
+    def _scores(self, X: ArrayLike) -> NDArray[np.float64]:
+        check_is_fitted(self, "basis_vectors_")
+        X = self._rows(X)
+        out: NDArray[np.float64] | None = None
+        constant = self._intercept
+        for g, kernel in enumerate(self._kernels()):
+            mine = self._widths == g
+            if out is not None and not mine.any():
+                continue
+            part = kernel.expand(
+                np.ascontiguousarray(self.basis_vectors_[mine]),
+                np.ascontiguousarray(self._coef[mine]),
+                constant,
+                X,
+            )
+            out = part if out is None else out + part
+            constant = np.zeros_like(constant)
+        if out is None:
+            raise ValueError("gammas_ is empty: this model has no kernel; fit it again")
+        return out
+
+    def _design(self, X: NDArray[np.float64], which: NDArray[np.intp] | slice = slice(None)) -> NDArray[np.float64]:
+        """[1 k(X, basis)], the constant only with an intercept."""
+        vectors, widths = self.basis_vectors_[which], self._widths[which]
+        bias = int(self._has_intercept)
+        return design_of(self._kernels(), X, vectors, widths, bias)
+
+    def _pseudoinverse(
+        self, X: ArrayLike, sample_weight: ArrayLike | None, which: NDArray[np.intp] | slice
+    ) -> NDArray[np.float64]:
+        check_is_fitted(self, "basis_vectors_")
+        X = self._rows(X)
+        root = np.sqrt(self._check_weights(sample_weight, X))
+        n, m = len(X), len(self.basis_vectors_) + 1
+        # the design twice, Q, and Q'/h as it is solved and as it is given back
+        check_memory(5 * n * m, f"a pseudoinverse of {n} rows and {m} columns", "give fewer rows, or lower max_basis")
+        basis = _core.OrthogonalBasis(np.zeros((n, 1)))
+        for j, column in enumerate((self._design(X, which) * root[:, None]).T):
+            if not basis.append(np.ascontiguousarray(column)):
+                raise ValueError(
+                    f"column {j} of the design on these {len(X)} rows depends on those before it, so the "
+                    "recursion has no next column; give the rows the model was fitted to"
+                )
+        return basis.pseudoinverse() * root

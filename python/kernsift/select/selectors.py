@@ -1,0 +1,290 @@
+"""Choosing the rows to put kernels on: one function behind every way of doing it.
+
+All of them see the rows in one canonical form: distinct rows of positive weight, the weights of equal ones added, in
+the order of a key that depends on the values and the seed alone.  So a choice knows nothing of the order of the rows,
+and a row of weight two is the row twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from ..base.canonical import Canonical, Table, canonical_rows
+from ..base.kernel import _MEDIAN_ROWS, make_kernel, resolve_gamma
+from ..base.memory import ROW_VECTORS, STRIPS, check_memory
+
+Array = NDArray[np.float64]
+
+#: Squared distance to the span of the others, relative to k(x, x), below which a row is no new direction.
+INDEPENDENT_TOL = 1e-8
+#: Of rows given by the caller: only what the arithmetic cannot tell from a dependent row is left out.
+GIVEN_TOL = 1e-10
+#: Rows that "ald" takes are at least this novel (TOL1 of the online estimators).
+ALD_TOL = 1e-2
+#: Memory, in MB, that a selector may spend on coordinates of all rows before it looks at a random part of them only.
+CACHE_SIZE = 200.0
+_BLOCK = 64
+
+
+def kernel_for(estimator: Any, gamma: Any, X: Array, rows: Canonical) -> _core.Kernel:
+    """Make the kernel of an estimator's parameters and of a gamma, from the rows whatever their order."""
+    keys = _core.row_keys(X, 0)[rows.which]
+    if not isinstance(gamma, str):
+        widths = resolve_gamma(gamma, X[:1], rows.weight[:1])
+    elif gamma == "median":
+        widths = resolve_gamma(gamma, X[rows.which[:_MEDIAN_ROWS]], rows.weight[:_MEDIAN_ROWS])
+    else:  # summed in an order that the seed does not change
+        order = np.argsort(keys, kind="stable")
+        widths = resolve_gamma(gamma, X[rows.which[order]], rows.weight[order])
+    centre = X[rows.which[keys.argmin()]].copy()  # as of a `Table`
+    return _core.Kernel(estimator.kernel, widths, int(estimator.degree), float(estimator.coef0), centre)
+
+
+def kernel_of(estimator: Any, gamma: Any, table: Table) -> _core.Kernel:
+    """Make the kernel of an estimator's parameters and of a gamma, from rows in canonical form."""
+    X, weight = table.X, table.weight
+    if isinstance(gamma, str) and gamma == "median":
+        X = X[table.distinct.which[:_MEDIAN_ROWS]]
+        weight = np.ones(len(X))
+    return make_kernel(estimator.kernel, gamma, estimator.degree, estimator.coef0, X, weight, None, table.X[0])
+
+
+@dataclass
+class Task:
+    """What a selector is given."""
+
+    kernel: _core.Kernel
+    X: Array
+    weight: Array
+    max_basis: int
+    seed: int
+    targets: Array | None = None  # (n, outputs), for the supervised ones
+    fit_intercept: bool = True
+    alpha: float | None = None  # None: chosen
+    options: dict[str, Any] = field(default_factory=dict)
+    n_weighted: int | None = None  # rows as they were given, where X holds those that repeat once
+    _canonical: Canonical | None = None
+
+    @property
+    def rows(self) -> Canonical:
+        """The rows in canonical form."""
+        if self._canonical is None:
+            self._canonical = canonical_rows(self.X, self.weight, self.seed)
+        return self._canonical
+
+    @property
+    def affordable(self) -> NDArray[np.int64]:
+        """Canonical rows whose coordinates fit into CACHE_SIZE; the first ones are a random part."""
+        most = int(CACHE_SIZE * 2**20 / (8 * min(self.max_basis, len(self.rows.which))))
+        return self.rows.which[: max(most, self.max_basis)]
+
+    def mean_targets(self) -> Array:
+        """Weighted mean of the targets of equal rows."""
+        assert self.targets is not None
+        return self.rows.mean(self.weight, self.targets)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Basis vectors, and the rows of X they are (-1 where they are none)."""
+
+    vectors: Array
+    indices: NDArray[np.int64]
+
+
+def _rows_of(task: Task, indices: NDArray[np.int64]) -> Chosen:
+    return Chosen(np.ascontiguousarray(task.X[indices]), indices)
+
+
+def _independent(kernel: _core.Kernel, X: Array, which: NDArray[np.int64], tol: float, most: int) -> NDArray[np.int64]:
+    """Those of the rows that are no sum of rows before them, at most so many."""
+    # The factor is not kept, and an array of ours is not cut to size by another copy.
+    m = min(most, len(which))
+    taken, _ = _core.select_independent(kernel, X, which, tol, m, np.empty((m, m)))
+    return taken
+
+
+def _random(task: Task) -> Chosen:
+    """Rows in random order, those that bring no new direction left out."""
+    which = task.rows.which
+    return _rows_of(task, which[_independent(task.kernel, task.X, which, INDEPENDENT_TOL, task.max_basis)])
+
+
+def _ald(task: Task) -> Chosen:
+    """One pass: each row that is novel to those taken before it, until max_basis."""
+    which = task.rows.which
+    tol = float(task.options.get("novelty_tol", ALD_TOL))
+    return _rows_of(task, which[_independent(task.kernel, task.X, which, tol, task.max_basis)])
+
+
+def feature_vector_doubles(n: int, m: int, d: int, rho: int, nu: int, form: str) -> int:
+    """Doubles in use at once while m of n rows are chosen by candidates (rho of them, judged on nu; 0 for all)."""
+    if form == "dense":
+        return n * (n + 8) + n * (3 * d + 8)  # E; the rows as gathered, prepared and elements, and vectors
+    drawn, known = max(rho or n, nu or n), 32 if form == "cached" else m
+    samples = 3 * drawn * (known + 3 * d) + 64 * drawn  # W and rows of R, of T and of what is drawn; E of a strip
+    # W of all rows, and the rows prepared; or the panels of L, each as long as there were kernels before it
+    span = n * (m + 8 + d + 1) if form == "cached" else m * m // 2 + m * d
+    return span + samples + m * (STRIPS // 2) + 6 * n
+
+
+def _efvs_settings(task: Task) -> tuple[int, int, int, str]:
+    n, m = len(task.rows.which), min(task.max_basis, len(task.rows.which))
+    rho, nu = int(task.options.get("n_candidates", 59)), int(task.options.get("n_eval", 59))
+    # both forms choose the same rows; the lazy one costs (rho + nu) m^3 / 3 of what the cached one does on l m^2
+    lazy = 6 * n > (rho + nu) * m or 8 * m * n > CACHE_SIZE * 2**20
+    return m, rho, nu, "lazy" if lazy else "cached"
+
+
+def _efvs(task: Task) -> Chosen:
+    """Efficient feature vector selection, 59 candidates judged on 59 rows."""
+    rows = task.rows
+    m, rho, nu, form = _efvs_settings(task)
+    taken, _ = _core.select_feature_vectors(
+        task.kernel, task.X, rows.which, rows.weight, rho, nu, m, INDEPENDENT_TOL, 0.0, task.seed, form
+    )
+    return _rows_of(task, rows.which[taken])
+
+
+def _rpcholesky(task: Task) -> Chosen:
+    """Randomly pivoted Cholesky, by blocks with rejection."""
+    which = task.affordable
+    weight = task.rows.weight[: len(which)]
+    block = min(_BLOCK, max(1, task.max_basis // 2))
+    taken, _ = _core.select_rpcholesky(
+        task.kernel, task.X, which, weight, INDEPENDENT_TOL, task.max_basis, block, task.seed
+    )
+    return _rows_of(task, which[taken])
+
+
+def _greedy(task: Task) -> Chosen:
+    """Pivoted Cholesky: always the row furthest from the span."""
+    which = task.affordable
+    taken, _ = _core.select_greedy(task.kernel, task.X, which, INDEPENDENT_TOL, task.max_basis)
+    return _rows_of(task, which[taken])
+
+
+def _kmeans(task: Task) -> Chosen:
+    """Centres of mini-batch k-means in the kernel's metric: not rows of the table."""
+    from sklearn.cluster import MiniBatchKMeans  # heavy, and for this selector alone
+
+    if task.max_basis >= len(task.rows.which):  # a centre for every row: the rows
+        return _random(task)
+    rows, m = task.rows, task.max_basis
+    scale = np.sqrt(task.kernel.gamma) if task.kernel.name not in ("linear", "polynomial") else np.ones(task.X.shape[1])
+    means = MiniBatchKMeans(m, n_init=1, batch_size=1024, random_state=task.seed % 2**32)
+    means.fit((task.X[rows.which] - task.kernel.centre) * scale, sample_weight=rows.weight)
+    inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
+    vectors = np.ascontiguousarray(means.cluster_centers_ * inverse + task.kernel.centre)
+    taken = _independent(task.kernel, vectors, np.arange(m), INDEPENDENT_TOL, m)
+    return Chosen(np.ascontiguousarray(vectors[taken]), np.full(len(taken), -1))
+
+
+def _online(task: Task) -> Chosen:
+    """The dictionary of the online LS-SVM after one pass in canonical order."""
+    rows = task.rows
+    targets = task.mean_targets()
+    alpha = task.alpha if task.alpha is not None else max(1e-5 * float(rows.weight.sum()), 1e-8)
+    model = _core.OnlineLSSVM(
+        task.kernel, targets.shape[1], alpha, ALD_TOL, 1e-4, "product", task.max_basis, task.fit_intercept
+    )
+    model.learn(np.ascontiguousarray(task.X[rows.which]), targets, rows.weight)
+    taken = model.indices if model.n_basis else np.zeros(1, dtype=np.int64)  # the constant alone was enough
+    return _rows_of(task, rows.which[taken])
+
+
+def _orols(task: Task) -> Chosen:
+    """Forward selection by orthogonal least squares, the largest residual next."""
+    from .orols import OROLSRegressor
+
+    rows, kernel = task.rows, task.kernel
+    model = OROLSRegressor(
+        kernel=kernel.name,
+        gamma=kernel.gamma,
+        degree=kernel.degree,
+        coef0=kernel.coef0,
+        alpha="gcv" if task.alpha is None else task.alpha,
+        stop=None,
+        max_basis=min(task.max_basis, len(rows.which)),
+        fit_intercept=task.fit_intercept,
+        random_state=task.seed % 2**32,
+    ).fit(task.X[rows.which], task.mean_targets(), sample_weight=rows.weight)
+    taken = model.basis_indices_ if model.n_basis_ else np.zeros(1, dtype=np.int64)  # the constant alone was enough
+    return _rows_of(task, rows.which[taken])
+
+
+def _pruned(task: Task) -> Chosen:
+    from ..subset.pruned import prune
+
+    path = prune(task)
+    basis = path.basis_at(path.n_chosen)
+    return Chosen(basis.vectors, basis.indices)
+
+
+#: Every selector by its name.  A new one is one more line.
+SELECTORS: dict[str, Callable[[Task], Chosen]] = {
+    "ald": _ald,
+    "efvs": _efvs,
+    "greedy": _greedy,
+    "kmeans": _kmeans,
+    "online": _online,
+    "orols": _orols,
+    "pruned": _pruned,
+    "random": _random,
+    "rpcholesky": _rpcholesky,
+}
+#: Those that look at y.
+SUPERVISED = {"online", "orols", "pruned"}
+
+
+def _doubles(name: str, task: Task) -> int:
+    """What a selector has in use at once, beside X: its largest arrays, by the names they have in the code."""
+    (n, d), rows = task.X.shape, len(task.rows.which)
+    m = min(task.max_basis, rows)
+    factor = m * (m + STRIPS + 3 * d)  # L of _independent, its K and W, and the vectors and what is prepared of them
+    taken = {
+        "ald": factor,
+        "greedy": 0,
+        "kmeans": factor + 3 * (rows + max(3072, 3 * m)) * d,  # scaled rows, those that k-means begins with
+        "online": n * (d + 7),  # rows and targets in order, the core's answers; its model grows with the kernels
+        "orols": n * (d + 4),  # rows and targets in order; the selection asks for itself
+        "pruned": 0,  # asks for itself
+        "random": factor,
+        "rpcholesky": 0,
+    }
+    if name in ("greedy", "rpcholesky"):
+        # W of the rows looked at and the rows prepared; the span's L, and as it is given back; V, E of a block
+        looked_at = len(task.affordable)
+        taken[name] = looked_at * (m + 8 + d + 3) + 2 * m * m + m * (2 * _BLOCK + 3 * d)
+    if name == "efvs":
+        m, rho, nu, form = _efvs_settings(task)
+        taken[name] = feature_vector_doubles(rows, m, d, rho, nu, form)
+    # of a selector without a line of its own: scaled rows and what it makes of them, and `select_independent`
+    return taken.get(name, factor + 3 * rows * d) + ROW_VECTORS * n
+
+
+def select(name: str, task: Task, fewer: str = "max_basis") -> Chosen:
+    """Choose a basis by the named selector.
+
+    Parameters
+    ----------
+    name : str
+        A key of `SELECTORS`.
+    task : Task
+        The kernel, rows, weights, size and seed; targets for a supervised selector.
+    fewer : str
+        The parameter that says how many.
+    """
+    if name in SUPERVISED and task.targets is None:
+        raise ValueError(f"basis={name!r} looks at y: give y, or choose one of {sorted(set(SELECTORS) - SUPERVISED)}")
+    check_memory(_doubles(name, task), f"choosing {task.max_basis} kernels by {name!r}", f"take fewer ({fewer})")
+    chosen = SELECTORS[name](task)
+    if not len(chosen.vectors):
+        raise ValueError(f"basis={name!r} found no row with k(x, x) > 0: X is zero for the {task.kernel.name} kernel")
+    return chosen

@@ -1,0 +1,1 @@
+"""Models that learn a stream row by row."""

@@ -1,0 +1,78 @@
+"""alpha="gcv" on a stream: the ridge chosen again from the state, at the size and number of rows it has come to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..subset.state import Centred, SubsetState
+
+# The ridge a stream begins with, the default of `alpha`, and the rows after which it is first chosen; then as often as
+# their number has doubled.
+FIRST_RIDGE = 0.1
+FIRST_CHOICE = 256
+
+
+def next_choice(seen: int) -> int:
+    """Rows after which the ridge is chosen next."""
+    return max(FIRST_CHOICE, 1 << seen.bit_length())  # 256, 512, ...: the power of two above what is seen
+
+
+def until_choices(rows: slice, seen: int) -> Iterator[tuple[slice, bool]]:
+    """`rows`, of a stream that had seen `seen` before their first, cut where a ridge is due; and whether it is there.
+
+    The places depend on the number of rows alone, so that the sizes of blocks change nothing.
+    """
+    first = rows.start
+    while first < rows.stop:
+        due = next_choice(seen)
+        last = min(rows.stop, first + due - seen)
+        seen += last - first
+        yield slice(first, last), seen == due
+        first = last
+
+
+def choose_if_due(core: Any) -> None:
+    """Choose the ridge again if the row just learned is one after which it is due."""
+    seen = core.rows_seen
+    if seen >= FIRST_CHOICE and seen & (seen - 1) == 0:
+        choose_ridge(core)
+
+
+def choose_ridge(core: Any) -> None:
+    """Give the core the ridge of the smallest GCV, summed over outputs, of the least-squares problem in its state.
+
+    A ridge beside which the present one leaves nothing of the rows is not taken; the stream goes on with its own.
+    """
+    arrays = core.state()
+    with_bias = len(arrays["theta"]) > core.n_basis
+    if not core.n_basis:
+        return
+    theta, weight = arrays["theta"], float(np.ravel(arrays["target_weight"])[0])
+    cross = arrays["information"]  # Z'VZ + alpha diag(0, I)
+    if not cross.size:
+        try:
+            cross = np.linalg.inv(arrays["inverse"])
+        except np.linalg.LinAlgError:  # weights so far apart that rounding is all there is to choose by
+            return
+    del arrays  # several matrices as large
+    moment = cross @ theta
+    first = int(with_bias)
+    cross.flat[first * (len(cross) + 1) :: len(cross) + 1] -= core.alpha
+    squares = core.cost + np.einsum("ij,ij->j", theta, moment)
+    sums = SubsetState(
+        digest="",
+        M=np.ascontiguousarray(cross[first:, first:]),
+        z=np.ascontiguousarray(moment[first:]),
+        s=np.ascontiguousarray(cross[0, 1:]) if with_bias else np.zeros(core.n_basis),
+        y=moment[0] if with_bias else np.zeros(core.n_outputs),
+        yy=squares,
+        offset=np.zeros(core.n_outputs),
+        weight=weight,
+        n_weighted=core.rows_learned,
+        n_rows=core.rows_seen,
+        precision=np.finfo(np.float64).eps * len(cross),
+    )
+    core.change_ridge(Centred(sums, with_bias).best_gcv())

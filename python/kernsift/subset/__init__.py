@@ -1,0 +1,1 @@
+"""Least squares on a chosen subset of kernels."""

@@ -1,0 +1,182 @@
+"""The error of a pruned model against its size."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..base.validation import check_is_fitted
+from .base import SubsetBase
+
+
+def _summed(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return values if values.ndim == 1 else values.sum(axis=1)
+
+
+class PruningPathDisplay:
+    """Error, score or cost along the path of a pruned model, against the number of kernels.
+
+    Made by `from_estimator`; `plot` draws it again, on other axes too.
+
+    Parameters
+    ----------
+    n_basis : ndarray of shape (n_recorded,)
+        Sizes.
+    values : ndarray of shape (n_recorded,)
+        What is plotted.
+    ylabel : str
+    estimator_name : str, optional
+        For the legend.
+    chosen : int, optional
+        Size of the model in use, marked.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    line_ : matplotlib Line2D
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernsift import PruningPathDisplay, SparseLSSVMRegressor
+    >>> X = np.linspace(-3, 3, 60)[:, None]
+    >>> model = SparseLSSVMRegressor(gamma=1.0, max_basis=10).fit(X, np.sinc(X[:, 0]))
+    >>> display = PruningPathDisplay.from_estimator(model)
+    """
+
+    def __init__(
+        self,
+        *,
+        n_basis: NDArray[np.int64],
+        values: NDArray[np.float64],
+        ylabel: str,
+        estimator_name: str | None = None,
+        chosen: int | None = None,
+    ) -> None:
+        self.n_basis = n_basis
+        self.values = values
+        self.ylabel = ylabel
+        self.estimator_name = estimator_name
+        self.chosen = chosen
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        *,
+        what: str | None = None,
+        name: str | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Plot the path of a fitted sparse LS-SVM, or of a subset of regressors with basis="pruned".
+
+        Parameters
+        ----------
+        estimator : SparseLSSVMRegressor, SparseLSSVMClassifier, SubsetLSSVMRegressor or SubsetLSSVMClassifier
+            Of the last two some twenty sizes up to twice ``n_basis_`` are drawn, the ridge of each as the estimator
+            chooses it.
+        X, y : array-like, optional
+            Rows that took no part in the fit: the root mean square error (regression) or the error rate
+            (classification) of every recorded model on them is plotted.
+        what : {"loo_error", "cost", "gcv"}, optional
+            Without X: the root mean square leave-one-out error (sparse LS-SVM, the default there), the cost, or the
+            generalised cross-validation score (subset of regressors, the default there); summed over outputs.
+        name : str, optional
+            For the legend; the class name by default.
+        ax : matplotlib Axes, optional
+        **kwargs : dict
+            For ``ax.plot``.
+        """
+        if X is not None and y is None:
+            raise ValueError("y=None: give the targets of X, or neither")
+        if isinstance(estimator, SubsetBase):
+            sizes, values, ylabel = cls._of_subset(estimator, X, y, what)
+        elif not isinstance(getattr(estimator, "path_", None), dict):
+            raise ValueError(
+                "estimator must be a fitted SparseLSSVMRegressor or SparseLSSVMClassifier, or a SubsetLSSVM estimator, "
+                f"got {estimator!r}"
+            )
+        else:
+            sizes = estimator.path_["n_basis"]
+            if X is not None:
+                values, ylabel = cls._errors((estimator.at_size(int(n)) for n in sizes), X, y)
+            elif what in (None, "loo_error"):
+                values, ylabel = np.sqrt(estimator.path_["loo_error"]), "leave-one-out RMSE"
+            elif what == "cost":
+                values, ylabel = _summed(estimator.path_["cost"]), "cost"
+            else:
+                raise ValueError(f"what={what!r} must be 'loo_error' or 'cost'")
+        display = cls(
+            n_basis=sizes,
+            values=values,
+            ylabel=ylabel,
+            estimator_name=type(estimator).__name__ if name is None else name,
+            chosen=estimator.n_basis_,
+        )
+        return display.plot(ax=ax, **kwargs)
+
+    @classmethod
+    def _of_subset(
+        cls, estimator: Any, X: ArrayLike | None, y: ArrayLike | None, what: str | None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64], str]:
+        check_is_fitted(estimator)
+        if estimator._path is None:
+            raise ValueError(
+                "the estimator has no path: fit it with basis='pruned' and keep_path=True, and learn no rows since"
+            )
+        most = min(len(estimator._path.order), 2 * estimator.n_basis_)
+        sizes = np.unique(np.append(np.geomspace(1, most, 20).astype(np.int64), estimator.n_basis_))[::-1]
+        # resize replaces what it changes, so that a shallow copy leaves the estimator alone
+        models = (copy.copy(estimator).resize(int(n)) for n in sizes)
+        if X is not None:
+            return sizes, *cls._errors(models, X, y)
+        if what not in (None, "gcv", "cost"):
+            raise ValueError(f"what={what!r} must be 'gcv' or 'cost'")
+        name = "cost" if what == "cost" else "gcv"
+        values = np.array([float(np.sum(getattr(m, f"{name}_"))) for m in models])
+        return sizes, values, {"gcv": "GCV", "cost": "cost"}[name]
+
+    @staticmethod
+    def _errors(models: Iterable[Any], X: ArrayLike, y: Any) -> tuple[NDArray[np.float64], str]:
+        truth, errors, ylabel = np.asarray(y), [], "RMSE"
+        for model in models:
+            if hasattr(model, "classes_"):
+                errors.append(np.mean(model.predict(X) != truth))
+                ylabel = "error rate"
+            else:
+                errors.append(np.sqrt(np.mean((model.predict(X) - truth) ** 2)))
+        return np.array(errors), ylabel
+
+    def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A new figure by default.
+        name : str, optional
+            For the legend.
+        **kwargs : dict
+            For ``ax.plot``.
+        """
+        from ..base.axes import axes_or_new
+
+        ax = axes_or_new(ax)
+        label = self.estimator_name if name is None else name
+        (self.line_,) = ax.plot(self.n_basis, self.values, **{"label": label, **kwargs})
+        if self.chosen is not None:
+            at = int(np.flatnonzero(self.n_basis == self.chosen)[0])
+            ax.plot(self.chosen, self.values[at], "o", color=self.line_.get_color())
+        ax.set(xlabel="number of kernels", ylabel=self.ylabel)
+        if self.line_.get_label():
+            ax.legend()
+        self.ax_, self.figure_ = ax, ax.figure
+        return self

@@ -1,0 +1,103 @@
+"""Moving kernels: their centres and widths together down the gradient of the leave-one-out error."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from ..base.memory import ROW_VECTORS, STRIPS, check_memory
+from ..select.selectors import Task
+from ..widths.learn_gamma import STATIONARY
+from ..widths.search import ALPHA_BOX, GAIN, JITTER, descend
+from .state import Basis, Centred, SubsetState
+
+Array = NDArray[np.float64]
+
+# Rows the gradient is taken on, and rows held out to say where to stop: from the rest, or a fifth of those.
+ROWS, HELD_OUT, PART = 10_000, 2500, 5
+# log widths and, in units of the widths, centres stay this near to where they began.
+BOX = 3.0
+
+
+def check_polish(kernel: str) -> None:
+    """Refuse kernels that have no gradient with regard to their centres."""
+    if kernel == "laplacian" or kernel not in STATIONARY:
+        raise ValueError(f"polish moves the centres of smooth kernels ('rbf', 'matern32', 'matern52'), not {kernel!r}")
+
+
+def polish(task: Task, basis: Basis, alpha: float, iterations: int) -> Basis | None:
+    """A basis with moved centres and widths, or None if rows held out do better without."""
+    assert task.targets is not None
+    name, gamma, _, _, centre = basis.kernel_arguments
+    which, n = task.rows.which, len(task.rows.which)
+    if n < 2 * PART:
+        return None
+    m, width = basis.vectors.shape
+    # K and W of the rows learned; the core's squares of the gradient, or L, M and factor of the model on trial and its
+    # coordinates of the rows held out; and the points of the search: all it has seen, and the steps it remembers.
+    learned = n - min(HELD_OUT, n // PART) if n < ROWS + HELD_OUT else ROWS
+    held_out = min(HELD_OUT, n - learned)
+    squares, points = 8 * m * m, (6 * iterations + 80) * m * width
+    check_memory(
+        2 * learned * m + squares + 3 * held_out * m + STRIPS * m + points + ROW_VECTORS * len(task.X),
+        f"polishing {m} kernels on {learned} rows",
+        "set polish=0, or take fewer kernels (max_basis)",
+    )
+    active = np.flatnonzero(gamma > 0)
+    unit = np.sqrt(gamma[active])
+    spread = task.weight[task.rows.used].sum()
+    Y = task.mean_targets()
+    Y = Y - np.average(Y, axis=0, weights=task.rows.weight)
+    Y /= np.sqrt((task.rows.weight @ Y**2).sum() / spread) or 1.0
+
+    parts = slice(0, learned), slice(learned, learned + HELD_OUT)
+    (X, T, v), (held_X, held_T, held_v) = (
+        (
+            np.ascontiguousarray((task.X[which[part]][:, active] - centre[active]) * unit),
+            np.ascontiguousarray(Y[part]),
+            np.ascontiguousarray(task.rows.weight[part]),
+        )
+        for part in parts
+    )
+    Z = np.ascontiguousarray((basis.vectors[:, active] - centre[active]) * unit)
+    d, total = len(active), float(v.sum())
+    core = _core.WidthProblem(name, X, Z, T, v, np.zeros(len(v)), task.fit_intercept, JITTER)
+
+    def f(x: Array) -> tuple[float, Array]:
+        moved = np.ascontiguousarray(x[d + 1 :].reshape(Z.shape))
+        value, by_gamma, by_alpha, by_centre = core.evaluate(
+            np.exp(x[:d]), float(np.exp(x[d]) * total), "loo", 1.0, True, moved
+        )
+        if value is None or by_gamma is None or by_alpha is None or by_centre is None or value <= 0:
+            return 1e3, np.zeros_like(x)
+        return float(np.log(value)), np.concatenate([by_gamma, [by_alpha], by_centre.ravel()])
+
+    low, high = float(np.log(ALPHA_BOX[0])), float(np.log(ALPHA_BOX[1]))
+    ridge = float(np.clip(np.log(max(alpha, 1e-300) / spread), low, high))
+    start = np.concatenate([np.zeros(d), [ridge], Z.ravel()])
+    about = [(float(c) - BOX, float(c) + BOX) for c in start]
+    about[d] = (low, high)
+    points, _ = descend(f, start, about, iterations, iterations)
+
+    def error(x: Array) -> float:
+        moved = np.ascontiguousarray(x[d + 1 :].reshape(Z.shape))
+        kernel = _core.Kernel(name, np.exp(x[:d]), 1, 0.0, np.zeros(d))
+        fitted = Basis.of(kernel, moved, np.arange(len(moved)))
+        problem = Centred(SubsetState.of(fitted, X, T, v), task.fit_intercept)
+        theta = problem.theta(float(np.exp(x[d]) * total))
+        w = _core.basis_coordinates(kernel, fitted.vectors, fitted.L, held_X)
+        e = held_T - problem.mean_y - (w - problem.mean) @ theta
+        return float(held_v @ (e**2).sum(axis=1))
+
+    tried = sorted({0, len(points) // 4, len(points) // 2, 3 * len(points) // 4, len(points) - 1})
+    errors = [error(points[k]) for k in tried]
+    best = int(np.argmin(errors))
+    if not errors[best] < (1 - GAIN) * errors[0]:
+        return None
+    x = points[tried[best]]
+    widths, vectors = np.zeros_like(gamma), np.array(basis.vectors)
+    widths[active] = gamma[active] * np.exp(x[:d])
+    vectors[:, active] = x[d + 1 :].reshape(Z.shape) / unit + centre[active]
+    kernel = _core.Kernel(name, widths, *basis.kernel_arguments[2:])
+    return Basis.of(kernel, np.ascontiguousarray(vectors), np.full(len(vectors), -1))

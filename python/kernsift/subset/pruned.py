@@ -1,0 +1,197 @@
+"""Over-select at random, then delete by cost: one pass over the rows, then only small matrices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+from .. import _core
+from ..base.memory import ROW_VECTORS, STRIPS, check_memory
+from ..select.selectors import Task
+from .state import Basis, Centred, SubsetState, rounding
+
+Array = NDArray[np.float64]
+
+# A start nearer to dependence than this brings nothing but rounding.
+_START_TOL = 1e-6
+# Sizes of a path whose errors on rows held out are compared, each this part of the next, down to so few.
+_NEXT, _FEWEST = 0.7, 10
+# Rows held out: a part, once, or every part in turn if the rows are few.
+_PARTS, _FEW_ROWS = 5, 4000
+# A smaller model must err less by this, in mean square: the full one is as good within noise otherwise.
+_WORTH = 0.02
+# With so many rows a kernel, choosing the kernels costs nothing.
+_PLENTY = 50
+# Part of the elements deleted between two factorisations: more at a time costs error, fewer gain nothing.
+_FRACTION = 0.1
+
+
+@dataclass(frozen=True)
+class Path:
+    """Sums on all the elements of the start, in kernel coordinates, and the order in which they were deleted."""
+
+    basis: Basis
+    state: SubsetState  # its M, z, s are sums of k k', k y and k, not of w
+    order: NDArray[np.int64]  # first deleted first
+    n_chosen: int
+
+    def members(self, size: int) -> NDArray[np.int64]:
+        """Elements left when `size` are."""
+        return np.sort(self.order[-size:])
+
+    def basis_at(self, size: int) -> Basis:
+        """The basis of that size."""
+        kept = self.members(size)
+        return Basis.of(self.basis.kernel, self.basis.vectors[kept], self.basis.indices[kept], tol=0.0)
+
+    def at(self, size: int, basis: Basis | None = None) -> SubsetState:
+        """Sums for the basis of that size, without another pass."""
+        kept, full = self.members(size), self.state
+        basis = self.basis_at(size) if basis is None else basis
+
+        def change(A: Array) -> Array:
+            return solve_triangular(basis.L, A, lower=True, check_finite=False)
+
+        M = change(change(full.M[np.ix_(kept, kept)]).T)
+        rest: dict[str, Any] = {
+            n: getattr(full, n) for n in ("y", "yy", "offset", "weight", "n_weighted", "n_rows", "sketch")
+        }
+        return SubsetState(
+            digest=basis.digest(),
+            M=(M + M.T) / 2,
+            z=change(full.z[kept]),
+            s=change(full.s[kept]),
+            precision=rounding(basis, fast=True),
+            **rest,
+        )
+
+
+def prune(task: Task, *, oversample: float = 3.0, cycles: int = 1) -> Path:
+    """Choose ``task.max_basis`` elements out of ``oversample`` times as many.
+
+    ``cycles`` > 1 adds new random rows to the survivors and deletes again.
+    """
+    assert task.targets is not None
+    m = task.max_basis
+    which = task.rows.which
+    size = max(m, round(oversample * m))
+    most, (n, d) = min(size, len(which)), task.X.shape
+    # L and M of the path, and beside them G, K, the core's copies of both, P, and what is below the diagonal of its
+    # inverse's half; or, to choose alpha, what a fit on m takes, with the parts of L and M it begins with.
+    squares = max(7.5 * most**2, (2 * most**2 + 7 * min(m, most) ** 2) * (task.alpha is None))
+    check_memory(
+        squares + most * (STRIPS + 4 * d) + ROW_VECTORS * n,
+        f"deleting down to {m} kernels from {most}",
+        "take fewer (max_basis), or begin with fewer for each (oversample)",
+    )
+    fresh = 0  # canonical rows offered so far
+    kept = np.empty(0, dtype=np.int64)
+    for cycle in range(cycles):
+        # survivors first, then the next rows of the random order
+        offered = np.concatenate([kept, which[fresh:]])
+        taken, L = _core.select_independent(task.kernel, task.X, offered, _START_TOL, size)
+        if not len(taken):
+            raise ValueError(f"no row has k(x, x) > 0: X is zero for the {task.kernel.name} kernel")
+        start = offered[taken]
+        fresh += max(int(taken[-1]) + 1 - len(kept), 0)
+        path = _one_pass(task, Basis(task.kernel.__reduce__()[1], np.ascontiguousarray(task.X[start]), start, L), m)
+        if len(start) <= m or cycle + 1 == cycles:
+            return path
+        kept = start[path.members(m)]
+        del path, L  # sums and factor of one cycle at a time
+    raise AssertionError("cycles is at least 1")
+
+
+def _one_pass(task: Task, basis: Basis, m: int) -> Path:
+    assert task.targets is not None
+    n, m = len(basis.vectors), min(m, len(basis.vectors))
+    total = float(task.weight.sum())
+    offset = task.weight @ task.targets / total
+    # In kernel coordinates, at half the cost of orthonormal ones: rounding may cost digits of the score of an element
+    # that is nearly in the span of others, and such an element is cheap to delete whatever its digits.
+    sums = _core.normal_sums(
+        basis.kernel, basis.vectors, basis.L, task.X, task.targets, task.weight, offset, True, False
+    )
+    state = SubsetState(
+        digest=basis.digest(),
+        offset=offset,
+        precision=0.0,
+        n_weighted=len(task.X) if task.n_weighted is None else task.n_weighted,
+        n_rows=len(task.X),
+        **sums,
+    )
+    alpha = task.alpha
+    path = Path(basis, state, np.arange(n)[::-1], m)
+    if n == 1:
+        return path
+    if alpha is None:
+        alpha = _ridge_of_first(path, m, task.fit_intercept)
+    G, z = state.M, state.z
+    if task.fit_intercept:
+        G, z = G - np.outer(state.s, state.s / total), z - np.outer(state.s, state.y / total)
+    else:
+        z = z + np.outer(state.s, offset)
+    K = basis.kernel.matrix(basis.vectors, basis.vectors)
+    order = _core.deletion_order(G, K, np.ascontiguousarray(z), alpha, 1, _FRACTION)
+    return Path(basis, state, order, m)
+
+
+def _ridge_of_first(path: Path, m: int, fit_intercept: bool) -> float:
+    """The ridge by GCV on the first m elements of the start, which are random ones."""
+    basis = path.basis
+    corner = np.ascontiguousarray(basis.L[:m, :m])
+    first = Basis(basis.kernel_arguments, basis.vectors[:m], basis.indices[:m], corner)
+    return Centred(path.at(m, first), fit_intercept).best_gcv()
+
+
+def errors_held_out(task: Task, unless_plenty: bool, *, oversample: float, cycles: int) -> dict[str, Array]:
+    """Mean squared errors of sizes up to ``task.max_basis`` on rows that took no part in choosing the kernels.
+
+    GCV and leave-one-out with the basis given do not see that the basis was chosen by the targets, and err with it.
+    Empty where nothing can be held out, or with ``unless_plenty`` where there are fifty rows to a kernel.
+    """
+    assert task.targets is not None
+    which = task.rows.which  # distinct rows in random order
+    n = len(which)
+    if n < 2 * _PARTS or (unless_plenty and n >= _PLENTY * task.max_basis):
+        return {"n_basis": np.empty(0, dtype=np.int64), "error": np.empty(0)}
+    part = np.empty(len(task.X), dtype=np.int64)
+    part[task.rows.used] = np.arange(n)[task.rows.group] % _PARTS
+    sizes = [min(task.max_basis, n)]
+    while sizes[-1] * _NEXT >= _FEWEST:
+        sizes.append(int(sizes[-1] * _NEXT))
+    errors, total = np.zeros(len(sizes)), 0.0
+    for held in range(_PARTS if n <= _FEW_ROWS else 1):
+        learned, out = (np.flatnonzero((task.weight > 0) & chosen) for chosen in (part != held, part == held))
+        X, Y, v = (a[out] for a in (task.X, task.targets, task.weight))
+        smaller = Task(
+            task.kernel,
+            task.X[learned],
+            task.weight[learned],
+            task.max_basis,
+            task.seed,
+            task.targets[learned],
+            task.fit_intercept,
+            task.alpha,
+        )
+        path = prune(smaller, oversample=oversample, cycles=cycles)
+        for i, size in enumerate(sizes):
+            basis = path.basis_at(min(size, len(path.order)))
+            problem = Centred(path.at(min(size, len(path.order)), basis), task.fit_intercept)
+            theta = problem.theta(problem.best_gcv() if task.alpha is None else task.alpha)
+            coef = np.ascontiguousarray(solve_triangular(basis.L, theta, lower=True, trans="T"))
+            fitted = basis.kernel.expand(basis.vectors, coef, problem.mean_y - problem.mean @ theta, X)
+            errors[i] += v @ ((Y - fitted) ** 2).sum(axis=1)
+        total += float(v.sum())
+        del path, basis, problem  # before those of the next part
+    return {"n_basis": np.array(sizes[::-1]), "error": errors[::-1] / total}
+
+
+def enough(path: dict[str, Array], largest: int) -> int:
+    """The largest size whose error on rows held out is within two percent of the smallest."""
+    sizes, errors = path["n_basis"], path["error"]
+    return int(sizes[errors <= (1 + _WORTH) * errors.min()][-1]) if len(sizes) else largest

@@ -1,0 +1,446 @@
+"""Subset-of-regressors LS-SVM: exact least squares on a chosen basis, whole, streamed, or in parts that merge."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.multiclass import check_classification_targets
+
+from .. import _core
+from ..base.estimator import in_precision_of
+from ..base.probabilities import fit_temperature, softmax
+from ..base.targets import class_targets, how_few
+from ..base.threads import in_threads, n_threads
+from ..base.validation import (
+    as_targets,
+    at_this_moment,
+    check_weights,
+    checked_block,
+    fit_context,
+    is_empty_block,
+    replaced_at_once,
+    validate_data,
+)
+from .base import SubsetBase
+from .state import Centred, Sketch, SubsetState
+
+Array = NDArray[np.float64]
+
+
+class SubsetLSSVMRegressor(RegressorMixin, SubsetBase):
+    """Least-squares support vector regression on a chosen basis, exact over any number of rows.
+
+    The subset of regressors: few kernels, all rows.  The rows enter through sums of bounded size, so that blocks,
+    streams, files and machines give the same model as one table.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "laplacian", "matern32", "matern52", "polynomial", "linear"}, default="rbf"
+        As in :class:`OnlineLSSVMRegressor`.
+    gamma : float, array of shape (n_features,), "scale", "median" or "learn", default="scale"
+        Width.  "scale" is one over the sum of the features' variances, "median" 1/(2s²) with s the median distance;
+        "learn" finds one per feature by :func:`learn_gamma`, on 10,000 rows and in seconds.
+    degree, coef0 : int, float
+        Of the polynomial kernel.
+    alpha : float, "gcv" or "loo", default="gcv"
+        Ridge, a total weight.  "gcv" minimises generalised cross-validation, from the sums, a degree of freedom counted
+        1.4 times against too little ridge; "loo" the exact
+        leave-one-out error with the basis fixed, by one more pass (only in ``fit``).
+    basis : str, FeatureVectorSelector, array of row numbers or of vectors, default="pruned"
+        "pruned" begins with ``oversample * max_basis`` random rows and deletes those that cost least; "efvs", "greedy",
+        "rpcholesky", "kmeans", "ald" and "random" do not look at y; "online" is the dictionary of
+        :class:`OnlineLSSVMRegressor`.  A selector's own kernel is not used.
+    max_basis : int, default=500
+        Most kernels; fewer where the rows span less.
+    size : {"auto", "max", "held-out"}, default="auto"
+        Of "pruned", in ``fit``: ``max_basis`` kernels, or the largest size on the path of deletions whose mean squared
+        error, on rows held out from choosing, is within 2 % of the smallest: on small or noisy tables fewer can be
+        better, and GCV, which does not see that the kernels were chosen, cannot tell.  "auto" is "held-out" with
+        gamma="learn" and fewer than 50 rows to a kernel, else "max".
+    polish : int, default=0
+        In ``fit``, iterations in which the centres and widths of the chosen kernels move together down the gradient of
+        the leave-one-out error on up to 10,000 rows, as far as it helps on rows held out; try 20.  The centres are no
+        rows then.
+    oversample : float, default=3.0
+        Of "pruned".
+    cycles : int, default=1
+        Of "pruned": times new random rows join the survivors.  ``oversample=2, cycles=4`` costs about twice as much and
+        chooses a little better.
+    keep_path : bool, default=True
+        Keep the sums "pruned" began with, (oversample * max_basis)² numbers, for :meth:`resize`.
+    keep_sums : bool, default=True
+        Keep the sums over the rows, max_basis² numbers.  Without them nothing more can be learned, merged or chosen
+        again, and the ridge is factored in their place beside the factor of the basis: of a basis that is given,
+        ``fit`` then takes 8 max_basis² bytes and a block of rows, where it takes three times that otherwise (six
+        with "gcv").  Needs a number for ``alpha``; for thousands of kernels.
+    fit_intercept : bool, default=True
+        An unpenalised constant.
+    n_jobs : int or None, default=None
+        Threads for the sums, the factors and predictions; None is one, -1 all.  ``OMP_NUM_THREADS`` is honoured;
+        results do not depend on the number.
+    random_state : int, RandomState or None
+        For the random rows.  With an int, ``fit`` does not depend on the order of the rows.
+
+    Attributes
+    ----------
+    basis_vectors_, basis_indices_, dual_coef_, intercept_ : ndarray
+        The model: f(x) = intercept_ + Σᵢ dual_coef_[i] k(basis_vectors_[i], x).
+    n_basis_, n_samples_seen_ : int
+    alpha_ : float
+    gamma_ : ndarray of shape (n_features,)
+    cost_, gcv_, noise_variance_ : float or ndarray
+    state_ : SubsetState
+        The sums, as plain arrays.
+    path_ : dict
+        With a size held out: sizes ``n_basis``, their mean squared ``error`` on rows held out.
+    learned_gamma_ : dict
+        With gamma="learn", what :func:`learn_gamma` found.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernsift import SubsetLSSVMRegressor
+    >>> rng = np.random.default_rng(7)
+    >>> X = rng.uniform(-3, 3, (2000, 1))
+    >>> y = np.sinc(X[:, 0]) + 0.05 * rng.standard_normal(2000)
+    >>> model = SubsetLSSVMRegressor(max_basis=30, gamma=1.0, random_state=0).fit(X, y)
+    >>> bool(np.abs(model.predict(X) - np.sinc(X[:, 0])).max() < 0.05)
+    True
+
+    The same from parts, in any order:
+
+    >>> parts = SubsetLSSVMRegressor(max_basis=30, gamma=1.0, random_state=0).select_basis(X, y)
+    >>> states = [parts.accumulate(X[i::4], y[i::4]) for i in range(4)]
+    >>> bool(np.allclose(parts.merge(*states).predict(X), model.predict(X)))
+    True
+
+    From batches, at another size, with a spread:
+
+    >>> model = model.fit_batches((X[i : i + 500], y[i : i + 500]) for i in range(0, 2000, 500))
+    >>> mean, std = model.fit(X, y).resize(15).predict(X[:3], return_std=True)
+    >>> model.n_basis_, std.shape
+    (15, (3,))
+    """
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Choose the basis and fit.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like of shape (n_samples,), optional
+            A row of weight two is the row twice; rows of weight zero are skipped.
+        """
+        with replaced_at_once(self) as new:
+            new._fit_rows(*new._block(X, y, sample_weight, None, restart=True))
+        return self
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn further rows exactly, on the basis chosen in the first call (or given).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like of shape (n_samples,), optional
+        """
+        if is_empty_block(X):
+            return self
+        with replaced_at_once(self) as new:
+            new._partial(X, y, sample_weight, None)
+        return self
+
+    def fit_batches(
+        self,
+        batches: Iterable[Any] | str | os.PathLike[str],
+        *,
+        target: str | list[str] | None = None,
+        weight: str | None = None,
+        verbose: bool = False,
+    ) -> Self:
+        """Fit from batches, one at a time, in one pass and constant memory.
+
+        The basis is chosen on the first batch, so let it be typical, or give ``basis`` as vectors.  Ctrl-C between two
+        batches leaves the model of the rows so far.
+
+        Parameters
+        ----------
+        batches : iterable or path
+            Tuples ``(X, y)`` or ``(X, y, sample_weight)``; or tables with named columns, such as pyarrow's record
+            batches and pandas frames; or the path of a Parquet file.
+        target : str or list of str, optional
+            Name of the target's column, for named columns; the others are features.
+        weight : str, optional
+            Name of the weights' column.
+        verbose : bool, default=False
+            Show a bar on the terminal.
+        """
+        return self._batches(batches, None, target, weight, verbose)
+
+    def select_basis(self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Choose kernel width and basis on a sample, and learn nothing from it yet.
+
+        Then :meth:`accumulate` every part on it, on whatever machine, and :meth:`merge` what comes back.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), optional
+            Only for a basis that looks at y ("pruned", "online", "orols").
+        sample_weight : array-like of shape (n_samples,), optional
+        """
+        return self._select_basis(X, y, sample_weight, None)
+
+    def _block(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: Any, classes: Any, restart: bool
+    ) -> tuple[Array, Array, Array]:
+        rows, values = checked_block(self, X, y, reset=restart, multi_output=True, y_numeric=True)
+        weight = check_weights(sample_weight, rows)
+        targets = as_targets(values)
+        if restart or "_flat" not in self.__dict__:
+            self._flat = values.ndim == 1
+        elif self.__dict__.get("_state") is not None and targets.shape[1] != self._coef.shape[1]:
+            raise ValueError(f"y has {targets.shape[1]} outputs but this model began with {self._coef.shape[1]}")
+        return rows, targets, weight
+
+    def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
+        """Predict, with the standard deviation of a new observation if asked.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        return_std : bool, default=False
+            The spread of the model, of what the basis does not span at x, and of the noise, together.  Far from the
+            basis it returns to the prior's.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        std : ndarray of the same shape, only with ``return_std=True``
+        """
+        self = at_this_moment(self)  # where another thread learns
+        scores = self._scores(X)
+        mean = scores[:, 0] if self._flat else scores
+        if not return_std:
+            return in_precision_of(X, mean)
+        if self.alpha_ == 0:
+            raise ValueError("predict(return_std=True) needs alpha > 0: without a ridge there is no prior")
+        rows = validate_data(self, X, reset=False, dtype=np.float64, order="C")
+        problem = self._problem()
+        relative = np.empty(len(rows))
+
+        def fill(first: int) -> None:
+            part = slice(first, first + 1024)
+            w = _core.basis_coordinates(self._basis.kernel, self._basis.vectors, self._basis.L, rows[part])
+            delta = np.maximum(self._basis.kernel.diagonal(rows[part]) - (w**2).sum(axis=1), 0.0)
+            spread = (problem.standardised(w, self.alpha_)[0] ** 2).sum(axis=0) + problem.bias / problem.weight
+            relative[part] = 1.0 + spread + delta / self.alpha_  # [MATH 1.9]
+
+        problem.standardised(np.empty((0, self.n_basis_)), self.alpha_)  # factors once, before threads share it
+        in_threads(fill, range(0, len(rows), 1024), n_threads(self.n_jobs))
+        std = np.sqrt(relative[:, None] * self._noise)
+        return in_precision_of(X, mean, std[:, 0] if self._flat else std)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+class SubsetLSSVMClassifier(ClassifierMixin, SubsetBase):
+    """Least-squares support vector classification on a chosen basis, all classes on one.
+
+    Regresses on ±1 targets, one column a class (one in all for two classes).  Probabilities are a softmax of the scores
+    with one temperature, fitted on the leave-one-out scores of up to a thousand rows that the sums carry along.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "laplacian", "matern32", "matern52", "polynomial", "linear"}, default="rbf"
+    gamma : float, array of shape (n_features,), "scale", "median" or "learn", default="scale"
+    degree, coef0 : int, float
+    alpha : float, "gcv" or "loo", default="gcv"
+    basis : str, FeatureVectorSelector, array of row numbers or of vectors, default="pruned"
+    max_basis : int, default=500
+    size : {"auto", "max", "held-out"}, default="auto"
+    polish : int, default=0
+    oversample : float, default=3.0
+    cycles : int, default=1
+    keep_path, keep_sums : bool, default=True
+    fit_intercept : bool, default=True
+    n_jobs : int or None, default=None
+    random_state : int, RandomState or None
+        All as in :class:`SubsetLSSVMRegressor`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    basis_vectors_, basis_indices_, dual_coef_, intercept_ : ndarray
+    n_basis_, n_samples_seen_ : int
+    alpha_ : float
+    gamma_ : ndarray of shape (n_features,)
+    cost_, gcv_, noise_variance_ : float or ndarray
+    state_ : SubsetState
+    temperature_ : float
+        Factor on the scores inside the softmax.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from kernsift import SubsetLSSVMClassifier
+    >>> X, y = make_moons(600, noise=0.2, random_state=7)
+    >>> model = SubsetLSSVMClassifier(max_basis=40, gamma=2.0, random_state=0).fit(X[:500], y[:500])
+    >>> bool(model.score(X[500:], y[500:]) > 0.9)
+    True
+    """
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Choose the basis and fit.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            A row of weight two is the row twice; rows of weight zero are skipped.
+        """
+        with replaced_at_once(self) as new:
+            new._fit_rows(*new._block(X, y, sample_weight, None, restart=True))
+        return self
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Learn further rows exactly, on the basis chosen in the first call (or given).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        classes : array-like, optional
+            All labels the rows can bring; needed in the first call.
+        sample_weight : array-like of shape (n_samples,), optional
+        """
+        if is_empty_block(X):
+            return self
+        with replaced_at_once(self) as new:
+            new._partial(X, y, sample_weight, classes)
+        return self
+
+    def fit_batches(
+        self,
+        batches: Iterable[Any] | str | os.PathLike[str],
+        classes: ArrayLike | None = None,
+        *,
+        target: str | None = None,
+        weight: str | None = None,
+        verbose: bool = False,
+    ) -> Self:
+        """Fit from batches; see :meth:`SubsetLSSVMRegressor.fit_batches`.
+
+        Parameters
+        ----------
+        batches : iterable or path
+        classes : array-like, optional
+            All labels the batches can bring; those of the first batch if not given.
+        target, weight : str, optional
+            Names of columns.
+        verbose : bool, default=False
+            Show a bar on the terminal.
+        """
+        return self._batches(batches, classes, target, weight, verbose)
+
+    def select_basis(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Choose kernel width and basis on a sample, and learn nothing from it yet.
+
+        Then :meth:`accumulate` every part on it, on whatever machine, and :meth:`merge` what comes back.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        classes : array-like, optional
+            All labels the parts can bring; those of the sample if not given.
+        sample_weight : array-like of shape (n_samples,), optional
+        """
+        return self._select_basis(X, y, sample_weight, classes)
+
+    def _block(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: Any, classes: Any, restart: bool
+    ) -> tuple[Array, Array, Array]:
+        rows, labels = checked_block(self, X, y, reset=restart)
+        check_classification_targets(labels)
+        weight = check_weights(sample_weight, rows)
+        if restart or "classes_" not in self.__dict__:
+            if not (weight > 0).any():
+                raise ValueError("sample_weight is zero for every row: give at least one row a positive weight")
+            self.classes_ = np.unique(labels[weight > 0] if classes is None else np.asarray(classes))
+            if len(self.classes_) < 2:
+                raise ValueError(
+                    f"a classifier needs at least 2 classes, got {how_few(self.classes_)}; in partial_fit and "
+                    "fit_batches, name all labels with classes="
+                )
+            self._flat = len(self.classes_) == 2
+        elif classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
+            raise ValueError(f"classes={classes!r} differs from the {self.classes_!r} this model began with")
+        hint = "; name all labels in the first call with classes="
+        return rows, class_targets(self.classes_, labels, weight, hint), weight
+
+    def _codes(self, targets: Array) -> NDArray[np.intp]:
+        return (targets[:, 0] > 0).astype(np.intp) if self._flat else targets.argmax(axis=1)
+
+    def _sketch(self, X: Array, targets: Array, weight: Array) -> Sketch:
+        return Sketch.of(X, self._codes(targets), weight)
+
+    def _with_sketch(self, state: SubsetState, X: Array, targets: Array, weight: Array) -> SubsetState:
+        return SubsetState(**{**state.__dict__, "sketch": self._sketch(X, targets, weight)})
+
+    def _take(self, state: SubsetState, problem: Centred, alpha: float) -> None:
+        super()._take(state, problem, alpha)
+        sketch = state.sketch
+        assert sketch is not None
+        targets = np.full((len(sketch.codes), len(problem.yy)), -1.0)
+        if self._flat:
+            targets[sketch.codes == 1] = 1.0
+        else:
+            targets[np.arange(len(targets)), sketch.codes] = 1.0
+        if self.keep_sums and not problem.above_rounding(alpha):
+            alpha = max(alpha, problem.precision * problem.largest)
+        scores = problem.left_out(self._basis, sketch.X, targets, sketch.weight, alpha)
+        self.temperature_ = fit_temperature(scores, sketch.codes, sketch.weight)
+
+    def decision_function(self, X: ArrayLike) -> Array:
+        """Return the scores: (n_samples,) for two classes, else (n_samples, n_classes)."""
+        self = at_this_moment(self)
+        scores = self._scores(X)
+        return in_precision_of(X, scores[:, 0] if self._flat else scores)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the most likely class of each row."""
+        self = at_this_moment(self)
+        scores = self.decision_function(X)
+        return self.classes_[(scores > 0).astype(np.intp) if self._flat else scores.argmax(axis=1)]
+
+    def predict_proba(self, X: ArrayLike) -> Array:
+        """Return the probability of each class, (n_samples, n_classes)."""
+        self = at_this_moment(self)
+        return in_precision_of(X, softmax(self._scores(X), self.temperature_))

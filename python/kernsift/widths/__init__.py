@@ -1,0 +1,1 @@
+"""Learning and tuning kernel widths."""

@@ -1,0 +1,365 @@
+"""One width per feature, learned from the leave-one-out error of a small model in closed form."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import Bunch, check_X_y
+
+from ..base.canonical import Table, canonical_table, draw_seed
+from ..base.memory import ROW_VECTORS, check_memory
+from ..base.targets import class_targets
+from ..base.validation import Interval, StrOptions, as_targets, check_weights
+from .search import (
+    LONGEST,
+    Problem,
+    Run,
+    Sample,
+    best_stop,
+    errors_along,
+    held_out_errors,
+    one_width,
+    routes_from,
+    run,
+    watched,
+)
+
+Array = NDArray[np.float64]
+
+STATIONARY = ("laplacian", "matern32", "matern52", "rbf")
+CRITERIA = ("auto", "loo", "gcv", "evidence")
+# A degree of freedom counts so much when criterion="gcv": as where GCV chooses alpha.
+TOLL = 1.4
+# Fewer rows than these are cut into so many parts, each held out once, to decide where to stop; more into one.
+FOLDS = ((500, 5), (2500, 3))
+HELD_OUT = 0.2
+# Most rows held out where the table has more than it tunes on.
+MOST_HELD_OUT = 2500
+# Below these rows "auto" also tries the evidence, and nothing is held out of fewer than the second.
+FEW_ROWS, TOO_FEW = 2500, 20
+FEW_LANDMARKS = 50
+# More rows help more than more kernels do, at the same time: 10,000 and 300 beat 5000 and 500 on forest cover.
+N_ROWS, N_LANDMARKS = 10_000, 300
+# A feature whose part of the squared distance is below this part of an equal share is switched off.
+OFF = 2e-2
+
+
+def learn_gamma(
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    kernel: str = "rbf",
+    isotropic: bool = False,
+    n_rows: int = N_ROWS,
+    m: int = N_LANDMARKS,
+    max_iter: int = 20,
+    criterion: str = "auto",
+    classification: bool | None = None,
+    fit_intercept: bool = True,
+    sample_weight: ArrayLike | None = None,
+    random_state: Any = None,
+    callback: Callable[[dict[str, Any]], None] | None = None,
+) -> Bunch:
+    """Learn one width per feature, and a ridge, by the gradient of a closed-form leave-one-out error.
+
+    A subset of regressors on ``m`` random rows is fitted to ``n_rows`` rows; the error of leaving a row out has a
+    closed form and so has its gradient.  Quasi-Newton steps on the logarithms begin with the best single width.  How
+    far they go is decided by rows held out, because with many features and few rows the leave-one-out error itself is
+    over-fitted; the single width is what remains if nothing else is better there.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        Targets, or class labels (see ``classification``).  Errors of several outputs or classes are added.
+    kernel : {"rbf", "laplacian", "matern32", "matern52"}, default="rbf"
+    isotropic : bool, default=False
+        One width for all features: only its size is learned.
+    n_rows : int, default=10_000
+        Most rows to tune on, drawn at random.
+    m : int, default=300
+        Most kernels to tune with; the final model may have more or fewer.
+    max_iter : int, default=20
+        Quasi-Newton iterations; while the criterion falls, up to three times as many.
+    criterion : {"auto", "loo", "gcv", "evidence"}, default="auto"
+        Leave-one-out error; GCV with a degree of freedom counted 1.4 times; the marginal likelihood.  "auto" is "loo",
+        and below 2500 rows the better of "loo" and "evidence" on rows held out.
+    classification : bool, optional
+        Whether y holds labels.  By default it does if it is not numeric.
+    fit_intercept : bool, default=True
+    sample_weight : array-like of shape (n_samples,), optional
+    random_state : int, RandomState or None
+        For the rows.  With an int the answer does not depend on the order of the rows.
+    callback : callable, optional
+        Called after every iteration on all rows tuned on, with a dict of ``iteration`` and ``criterion``.
+
+    Returns
+    -------
+    Bunch
+        ``gamma`` : ndarray of shape (n_features,), to be given to any estimator here.  0 for a constant feature.
+        ``alpha`` : float, the ridge that belongs to it, for as many rows as were given.  Models of another size do
+        better with their own (``alpha="gcv"``).
+        ``relevance`` : ndarray of shape (n_features,), each feature's part of the squared distance (for laplacian: of
+        the distance), adding up to 1.  It says how fast the function changes along a feature, not how much depends on
+        it: a straight line needs a wide kernel and ranks low.
+        ``switched_off`` : indices of features with less than a fiftieth of an equal share.
+        ``error``, ``error_one_width`` : leave-one-out mean squared errors on the rows tuned on.
+        ``path`` : dict of arrays, ``criterion`` and ``gamma`` after every iteration of the final search.
+        ``held_out`` : dict, mean squared errors on rows held out for each ``iteration`` tried; empty if none were.
+        ``criterion``, ``n_iter``, ``n_rows``, ``n_landmarks``, ``n_evaluations``, ``seconds``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernsift import SubsetLSSVMRegressor, learn_gamma
+    >>> rng = np.random.default_rng(7)
+    >>> X = rng.standard_normal((600, 5))
+    >>> y = np.sin(2 * X[:, 0]) + 0.1 * rng.standard_normal(600)
+    >>> found = learn_gamma(X, y, random_state=0)
+    >>> int(found.relevance.argmax()), bool(found.relevance[0] > 0.9)
+    (0, True)
+    >>> model = SubsetLSSVMRegressor(gamma=found.gamma, max_basis=50, random_state=0).fit(X, y)
+    >>> bool(model.score(X, y) > 0.9)
+    True
+    """
+    _check_parameters(kernel, isotropic, n_rows, m, max_iter, criterion)
+    labels = np.asarray(y)
+    if classification is None:
+        classification = labels.dtype.kind not in "fiu"
+    rows, checked = check_X_y(X, y, dtype=np.float64, order="C", multi_output=True, y_numeric=not classification)
+    weight = check_weights(sample_weight, rows)
+    if not (weight > 0).any():
+        raise ValueError("sample_weight is zero for every row: give at least one row a positive weight")
+    if classification:
+        classes = np.unique(checked[weight > 0])
+        if len(classes) < 2:
+            raise ValueError(f"y holds one class only ({classes[0]!r}): give rows of another")
+        targets = class_targets(classes, checked, weight)
+    else:
+        targets = as_targets(checked)
+    return learn(
+        canonical_table(rows, targets, weight, draw_seed(random_state)),
+        kernel=kernel,
+        isotropic=isotropic,
+        n_rows=n_rows,
+        m=m,
+        max_iter=max_iter,
+        criterion=criterion,
+        fit_intercept=fit_intercept,
+        callback=callback,
+    )
+
+
+def _check_parameters(kernel: str, isotropic: bool, n_rows: int, m: int, max_iter: int, criterion: str) -> None:
+    check_kernel(kernel)
+    whole = Interval(Integral, 1, None, closed="left")
+    for name, value in (("n_rows", n_rows), ("m", m), ("max_iter", max_iter)):
+        if not whole.is_satisfied_by(value):
+            raise ValueError(f"{name}={value!r} must be a whole number of at least 1")
+    if not StrOptions(set(CRITERIA)).is_satisfied_by(criterion):
+        raise ValueError(f"criterion={criterion!r} must be one of {list(CRITERIA)}")
+    if not isinstance(isotropic, (bool, np.bool_)):
+        raise ValueError(f"isotropic={isotropic!r} must be True or False")
+
+
+def check_kernel(kernel: str) -> None:
+    """Refuse kernels without widths to learn."""
+    if kernel not in STATIONARY:
+        raise ValueError(
+            f"kernel={kernel!r} has no widths to learn: use one of {list(STATIONARY)}, or give gamma as a number"
+        )
+
+
+def learn(
+    table: Table,
+    *,
+    kernel: str,
+    isotropic: bool = False,
+    n_rows: int = N_ROWS,
+    m: int = N_LANDMARKS,
+    max_iter: int = 20,
+    criterion: str = "auto",
+    fit_intercept: bool = True,
+    callback: Callable[[dict[str, Any]], None] | None = None,
+) -> Bunch:
+    """`learn_gamma` on rows in canonical form."""
+    begin = time.perf_counter()
+    (n, d), total = table.X.shape, float(table.weight.sum())
+    tuned = min(n_rows, n)
+    landmarks = min(m, max(tuned // 2, FEW_LANDMARKS), tuned)
+    # Distinct rows in units of their spread, and what that is made of; of the rows tuned on and of those of a fold, and
+    # of the fold by another criterion or predicting: K and W, and square factors, products and their inverses.
+    check_memory(
+        max(5 * n * d, 2 * n * d + 6 * tuned * (landmarks + d) + 12 * landmarks**2) + ROW_VECTORS * n,
+        f"learning widths on {tuned} rows and {landmarks} landmarks",
+        "lower n_rows or m of learn_gamma, or give gamma as a number",
+    )
+    active, unit, sample = _standardised(table, kernel)
+    Y = sample.Y - np.average(sample.Y, axis=0, weights=sample.weight)
+    spread = float(np.sqrt(sample.weight @ (Y**2).sum(axis=1) + sample.within.sum()))
+    if not active.size or len(sample) < 2 or spread == 0.0:
+        # nothing to tell widths by: those of "scale", each feature on its own scale
+        gamma = np.zeros(d)
+        gamma[active] = unit / max(active.size, 1)
+        if not active.size:
+            gamma[:] = 1.0 / d
+        return _report(gamma, unit, active, 1e-4 * total, 0.0, 0.0, Run([], []), "none", {}, (0, 0, 0), begin)
+    scale = spread / np.sqrt(sample.weight.sum())
+    sample = Sample(sample.X, Y / scale, sample.weight, sample.within / scale**2)
+
+    rows = sample[:n_rows]
+    first = "loo" if criterion == "auto" else criterion
+    most = max(len(rows) // 2, FEW_LANDMARKS)  # more than half of the rows cost time and tell no more
+    problem = Problem(
+        kernel, rows, min(m, most, len(rows)), first, TOLL if first == "gcv" else 1.0, bool(fit_intercept)
+    )
+    own = np.full(active.size, -np.log(active.size))  # each feature on its own scale
+    raw = -np.log(unit)  # all alike, as gamma given as one number
+    raw = raw - np.log(np.exp(raw).sum())
+    one, _ = one_width(problem, [raw] if isotropic else [own, raw])
+
+    chosen, how = Run([one], [problem.value(one)]), first
+    held_out: dict[str, Any] = {}
+    if not isotropic and active.size > 1:
+        rest = sample[n_rows : n_rows + MOST_HELD_OUT]
+        chosen, held_out, how = _several_widths(problem, rest, one, own, criterion, max_iter, callback)
+    x = chosen.points[-1]
+    gamma = np.zeros(d)
+    gamma[active] = np.exp(x[:-1]) * unit
+    if not np.isfinite(gamma).all() or not (gamma > 0).any():
+        raise ValueError("the widths of X are beyond the range of a double: rescale its columns")
+    chosen = Run([np.exp(p[:-1]) * unit for p in chosen.points], chosen.values)
+    loo = problem if first == "loo" else problem.of(rows, None, "loo")
+    error, error_one = (float(np.exp(loo.value(p))) * scale**2 for p in (x, one))
+    alpha = float(np.exp(x[-1]) * total)
+    work = (len(rows), problem.m, problem.evaluations)
+    return _report(gamma, unit, active, alpha, error, error_one, chosen, how, held_out, work, begin)
+
+
+def wants_learning(gamma: Any) -> bool:
+    """Whether gamma is "learn"."""
+    return isinstance(gamma, str) and gamma == "learn"
+
+
+def learned_width(estimator: Any, X: Array, targets: Array, weight: Array) -> Array:
+    """Learn the widths of an estimator from rows in any order."""
+    return width_of(estimator, canonical_table(X, targets, weight, draw_seed(estimator.random_state)))
+
+
+def width_of(estimator: Any, table: Table) -> Array:
+    """gamma="learn" of an estimator: the widths; the rest of what was found is kept in its ``learned_gamma_``."""
+    check_kernel(estimator.kernel)
+    found = learn(table, kernel=estimator.kernel, fit_intercept=bool(estimator.fit_intercept))
+    estimator.learned_gamma_ = dict(found)
+    return found["gamma"]
+
+
+def _several_widths(
+    problem: Problem,
+    rest: Sample,
+    one: Array,
+    own: Array,
+    criterion: str,
+    max_iter: int,
+    callback: Callable[[dict[str, Any]], None] | None,
+) -> tuple[Run, dict[str, Any], str]:
+    """From the one width to one a feature, as far as rows held out allow."""
+    rows, n = problem.sample, len(problem.sample)
+    longest = LONGEST * max_iter
+    if n < TOO_FEW:
+        return Run([one], [problem.value(one)]), {}, problem.criterion
+    criteria = ["loo", "evidence"] if criterion == "auto" and n < FEW_ROWS else [problem.criterion]
+    routes = routes_from(problem, one, own, criteria, max_iter)
+
+    def tell(k: int, value: float) -> None:
+        if callback is not None:
+            callback({"iteration": k, "criterion": value})
+
+    if len(rest) >= HELD_OUT * n:  # rows to spare: no part has to be learned without them
+        runs = [run(problem, route, max_iter, longest, tell) for route in routes]
+        steps = watched(longest)
+        errors = np.array([errors_along(problem, r.points, steps, rest) for r in runs]) / rest.weight.sum()
+        best, stop = best_stop(steps, errors)
+    else:
+        parts = next((k for most, k in FOLDS if n <= most), 1)
+        cut = [slice(i, None, parts) for i in range(parts)] if parts > 1 else [slice(0, None, round(1 / HELD_OUT))]
+        folds = []
+        for where in cut:
+            outside = np.ones(n, dtype=bool)
+            outside[where] = False
+            folds.append((rows[np.flatnonzero(outside)], rows[where]))
+        steps, errors = held_out_errors(problem, routes, folds, max_iter, longest)
+        best, stop = best_stop(steps, errors)
+        start = routes[best].start
+        chosen = run(problem, routes[best], stop, stop, tell) if stop > 0 else Run([start], [problem.value(start)])
+        runs = [chosen] * len(routes)
+    names = [r.criterion + ("" if i < len(criteria) else ", other start") for i, r in enumerate(routes)]
+    held = {"iteration": steps, **dict(zip(names, errors, strict=True))}
+    stop = min(stop, len(runs[best].points) - 1)
+    return Run(runs[best].points[: stop + 1], runs[best].values[: stop + 1]), held, routes[best].criterion
+
+
+def _standardised(table: Table, kernel: str) -> tuple[NDArray[np.intp], Array, Sample]:
+    """Columns with a spread, their unit of gamma, and the distinct rows in those units, about their mean."""
+    X, rows = table.X, table.distinct
+    Z = X[rows.which] - X[rows.which[0]]  # about a row, so that a large common offset loses nothing
+    largest = np.abs(Z).max(axis=0)
+    if not np.isfinite(largest).all():
+        raise ValueError("X spans more than the range of a double in a column: rescale it")
+    active = np.flatnonzero(largest > 0)
+    Z = Z[:, active] / largest[active]  # squares neither over- nor underflow
+    Z -= np.average(Z, axis=0, weights=rows.weight)
+    deviation = np.sqrt(np.average(Z**2, axis=0, weights=rows.weight))
+    Z /= deviation
+    with np.errstate(over="ignore", divide="ignore"):
+        unit = 1.0 / (deviation * largest[active])
+        unit = unit if kernel == "laplacian" else unit**2
+    if not np.isfinite(unit).all() or (unit == 0).any():
+        raise ValueError("the spread of a column of X is beyond the range of a double: rescale it")
+    mean = rows.mean(table.weight, table.targets)
+    off = ((table.targets - mean[rows.group]) ** 2).sum(axis=1)
+    within: Array = np.bincount(rows.group, table.weight * off).astype(np.float64)
+    return active, unit, Sample(np.ascontiguousarray(Z), mean, rows.weight, within)
+
+
+def _report(
+    gamma: Array,
+    unit: Array,
+    active: NDArray[np.intp],
+    alpha: float,
+    error: float,
+    error_one: float,
+    chosen: Run,
+    criterion: str,
+    held_out: dict[str, Any],
+    work: tuple[int, int, int],
+    begin: float,
+) -> Bunch:
+    relevance = np.zeros(len(gamma))
+    relevance[active] = gamma[active] / unit
+    if relevance.any():
+        relevance /= relevance.sum()
+    path = np.zeros((len(chosen.points), len(gamma)))
+    for k, point in enumerate(chosen.points):
+        path[k, active] = point
+    return Bunch(
+        gamma=gamma,
+        alpha=float(alpha),
+        relevance=relevance,
+        switched_off=np.flatnonzero(relevance < OFF / max(active.size, 1)),
+        error=error,
+        error_one_width=error_one,
+        path={"criterion": np.array(chosen.values), "gamma": path},
+        held_out=held_out,
+        criterion=criterion,
+        n_iter=max(len(chosen.points) - 1, 0),
+        n_rows=work[0],
+        n_landmarks=work[1],
+        n_evaluations=work[2],
+        seconds=time.perf_counter() - begin,
+    )

@@ -1,0 +1,274 @@
+"""The search behind `learn_gamma`: quasi-Newton steps on log widths, several starts, stopping by rows held out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+
+from .. import _core
+
+Array = NDArray[np.float64]
+
+# Added to the normal equations, per unit of weight: landmarks may repeat each other to rounding.
+JITTER = 1e-8
+# The ridge, per unit of weight, is sought in here; widths within this factor (of e) about where they began.
+ALPHA_BOX = (1e-7, 1.0)
+WIDTH_BOX = 6.0
+# Multiples of "scale" and ridges tried for one width, on at most so many rows and landmarks.
+MULTIPLES, RIDGES = (0.1, 0.3, 1.0, 3.0, 10.0), (1e-2, 1e-4)
+LOOK_ROWS, LOOK_LANDMARKS = 1500, 150
+# A run goes on beyond `max_iter` while the last STEPS iterations lowered the log criterion by FALL, to at most LONGEST
+# times `max_iter`.
+STEPS, FALL, LONGEST = 5, 5e-3, 3
+# A start is looked at on few rows and taken along if it ends there lower than the one width's by this (log criterion).
+AHEAD = 0.1
+# What a point is worth at which the numbers break.
+_UNSOUND = 1e3
+# The one width stays unless others are better by this part on rows held out.
+GAIN = 0.005
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Distinct rows in random order, weights of equal ones added, targets averaged; columns with a spread only."""
+
+    X: Array
+    Y: Array
+    weight: Array
+    within: Array  # sum of v |y|^2 about the average of equal rows
+
+    def __getitem__(self, which: slice | NDArray[np.intp]) -> Sample:
+        parts = (np.ascontiguousarray(a[which]) for a in (self.X, self.Y, self.weight, self.within))
+        return Sample(*parts)
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+
+@dataclass
+class Problem:
+    """The criterion on a sample with its first rows as landmarks.  A point is log widths and log ridge a weight."""
+
+    kernel: str
+    sample: Sample
+    m: int
+    criterion: str
+    toll: float
+    fit_intercept: bool
+    evaluations: int = 0
+    landmarks: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        s = self.sample
+        self.landmarks = np.ascontiguousarray(s.X[: self.m])
+        self.total = float(s.weight.sum())
+        self._core = _core.WidthProblem(
+            self.kernel, s.X, self.landmarks, s.Y, s.weight, s.within, self.fit_intercept, JITTER
+        )
+
+    def of(self, sample: Sample, m: int | None = None, criterion: str | None = None) -> Problem:
+        """The same on other rows, with at most as many landmarks, or by another criterion."""
+        most = min(self.m if m is None else min(m, self.m), len(sample))
+        return Problem(self.kernel, sample, most, criterion or self.criterion, self.toll, self.fit_intercept)
+
+    def value(self, x: Array) -> float:
+        """The log criterion (the evidence is a logarithm already)."""
+        return self._evaluate(x, False)[0]
+
+    def __call__(self, x: Array) -> tuple[float, Array]:
+        return self._evaluate(x, True)
+
+    def _evaluate(self, x: Array, gradient: bool) -> tuple[float, Array]:
+        self.evaluations += 1
+        gamma, alpha = np.exp(x[:-1]), float(np.exp(x[-1]) * self.total)
+        value, by_gamma, by_alpha, _ = self._core.evaluate(gamma, alpha, self.criterion, self.toll, gradient)
+        if value is None or (value <= 0 and self.criterion != "evidence"):
+            return _UNSOUND, np.zeros_like(x)
+        log = value if self.criterion == "evidence" else float(np.log(value))
+        if by_gamma is None or by_alpha is None:  # not asked for
+            return log, np.zeros_like(x)
+        return log, np.append(by_gamma, by_alpha)
+
+    def predictions(self, x: Array, X: Array) -> Array:
+        """Of the model at a point, at other rows."""
+        s = self.sample
+        kernel = _core.Kernel(self.kernel, np.exp(x[:-1]), 1, 0.0, np.zeros(len(x) - 1))
+        K, KZ = kernel.matrix(s.X, self.landmarks), kernel.matrix(self.landmarks, self.landmarks)
+        mean, mean_y = (s.weight @ a / self.total if self.fit_intercept else np.zeros(a.shape[1]) for a in (K, s.Y))
+        K -= mean
+        weighted = K * s.weight[:, None]
+        A = weighted.T @ K + np.exp(x[-1]) * self.total * KZ
+        A[np.diag_indices_from(A)] += JITTER * self.total
+        coef = cho_solve(cho_factor(A, lower=True, overwrite_a=True), weighted.T @ (s.Y - mean_y))
+        return kernel.expand(self.landmarks, np.ascontiguousarray(coef), mean_y - mean @ coef, X)
+
+    def error_on(self, x: Array, held_out: Sample) -> float:
+        """Weighted sum of squared errors on rows held out."""
+        e2 = ((held_out.Y - self.predictions(x, held_out.X)) ** 2).sum(axis=1)
+        return float(held_out.weight @ e2 + held_out.within.sum())
+
+
+class _Enough(Exception):
+    """Raised in a callback to end a minimisation: not every scipy takes a StopIteration."""
+
+
+def descend(
+    f: Callable[[Array], tuple[float, Array]],
+    start: Array,
+    bounds: list[tuple[float, float]],
+    max_iter: int,
+    longest: int,
+    tell: Callable[[int, float], None] | None = None,
+) -> tuple[list[Array], list[float]]:
+    """Minimise from a start; the points and values after 0, 1, 2, ... iterations, never rising."""
+    from scipy.optimize import minimize  # half a second to import, for this alone
+
+    lower, upper = np.array(bounds).T
+    x0 = np.clip(start, lower, upper)
+    seen: list[tuple[float, Array]] = []
+
+    def keep(x: Array) -> tuple[float, Array]:
+        value, slope = f(x)
+        seen.append((value, x.copy()))
+        return value, slope
+
+    points: list[Array] = []
+    values: list[float] = []
+
+    def after(x: Array) -> None:
+        value = next((v for v, at in reversed(seen) if np.array_equal(at, x)), np.inf)
+        if values and not value < values[-1]:
+            x, value = points[-1], values[-1]
+        points.append(np.array(x))
+        values.append(value)
+        k = len(points) - 1
+        if tell is not None:
+            tell(k, value)
+        slow = k >= STEPS and values[k - STEPS] - values[k] < FALL
+        if k >= longest or (k >= max_iter and slow):
+            raise _Enough
+
+    try:
+        after_start, _ = keep(x0)
+        points.append(x0)
+        values.append(after_start)
+        minimize(
+            keep,
+            x0,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds,
+            callback=after,
+            options={"maxiter": longest + 1, "maxfun": 4 * longest + 20, "maxcor": 20},
+        )
+    except _Enough:
+        pass
+    return points, values
+
+
+def one_width(problem: Problem, shapes: list[Array]) -> tuple[Array, float]:
+    """The best single multiple of the given widths (log) and its ridge: by a grid on few rows, then by descent."""
+    n, m = len(problem.sample), problem.m
+    look = problem.of(problem.sample[:LOOK_ROWS], LOOK_LANDMARKS) if n > LOOK_ROWS or m > LOOK_LANDMARKS else problem
+    best: tuple[float, Array] = (np.inf, np.append(shapes[0], np.log(RIDGES[0])))
+    for shape in shapes:
+        for multiple in MULTIPLES:
+            for ridge in RIDGES:
+                x = np.append(shape + np.log(multiple), np.log(ridge))
+                value = look.value(x)
+                if value < best[0]:
+                    best = (value, x)
+    problem.evaluations += look.evaluations if look is not problem else 0
+    shape, ridge = best[1][:-1], best[1][-1]
+
+    def along(t: Array) -> tuple[float, Array]:
+        value, slope = problem(np.append(shape + t[0], t[1]))
+        return value, np.array([slope[:-1].sum(), slope[-1]])
+
+    box = [(-4.0, 4.0), (np.log(ALPHA_BOX[0]), np.log(ALPHA_BOX[1]))]
+    points, values = descend(along, np.array([0.0, ridge]), box, 10, 20)
+    return np.append(shape + points[-1][0], points[-1][1]), values[-1]
+
+
+def box_about(x: Array) -> list[tuple[float, float]]:
+    """Bounds of a search that begins with these widths."""
+    ridge = (float(np.log(ALPHA_BOX[0])), float(np.log(ALPHA_BOX[1])))
+    return [*((v - WIDTH_BOX, v + WIDTH_BOX) for v in x[:-1].tolist()), ridge]
+
+
+@dataclass(frozen=True)
+class Route:
+    """A way to go: from where, down which criterion."""
+
+    start: Array
+    criterion: str
+
+
+def routes_from(problem: Problem, one: Array, scale: Array, criteria: list[str], max_iter: int) -> list[Route]:
+    """The one width by every criterion, and another start where a look on few rows says that the first is stuck."""
+    routes = [Route(one, c) for c in criteria]
+    look = problem.of(problem.sample[:LOOK_ROWS], LOOK_LANDMARKS)
+    first = descend(look, one, box_about(one), max_iter, max_iter)[1][-1]
+    best: tuple[float, Array | None] = (first - AHEAD, None)
+    for multiple in (1.0, 4.0):
+        start = np.append(scale + np.log(multiple), np.log(RIDGES[1]))
+        value = descend(look, start, box_about(start), max_iter, max_iter)[1][-1]
+        if value < best[0]:
+            best = (value, start)
+    problem.evaluations += look.evaluations
+    return [*routes, Route(best[1], criteria[0])] if best[1] is not None else routes
+
+
+@dataclass
+class Run:
+    """The points of one route on one sample."""
+
+    points: list[Array]
+    values: list[float]
+
+
+def run(problem: Problem, route: Route, max_iter: int, longest: int, tell: Callable[[int, float], None] | None) -> Run:
+    """Go down a route."""
+    own = problem if route.criterion == problem.criterion else problem.of(problem.sample, None, route.criterion)
+    points, values = descend(own, route.start, box_about(route.start), max_iter, longest, tell)
+    if own is not problem:
+        problem.evaluations += own.evaluations
+    return Run(points, values)
+
+
+def watched(longest: int) -> NDArray[np.intp]:
+    """Iterations whose widths are tried on rows held out: all of the first few, then ever fewer."""
+    return np.unique(np.round(np.concatenate([np.arange(6), np.geomspace(6, max(longest, 6), 12)])).astype(np.intp))
+
+
+def errors_along(problem: Problem, points: list[Array], steps: NDArray[np.intp], held_out: Sample) -> Array:
+    """Sums of squared errors on rows held out after so many iterations; after the last, those of the last."""
+    reached = np.minimum(steps, len(points) - 1)
+    found = {k: problem.error_on(points[k], held_out) for k in set(reached.tolist())}
+    return np.array([found[k] for k in reached.tolist()])
+
+
+def held_out_errors(
+    problem: Problem, routes: list[Route], folds: list[tuple[Sample, Sample]], max_iter: int, longest: int
+) -> tuple[NDArray[np.intp], Array]:
+    """Mean squared errors (route, watched iteration) on rows held out, summed over the folds."""
+    steps = watched(longest)
+    errors = np.zeros((len(routes), len(steps)))
+    for learned, held_out in folds:
+        part = problem.of(learned)
+        for r, route in enumerate(routes):
+            errors[r] += errors_along(part, run(part, route, max_iter, longest, None).points, steps, held_out)
+        problem.evaluations += part.evaluations
+    return steps, errors / sum(float(h.weight.sum()) for _, h in folds)
+
+
+def best_stop(steps: NDArray[np.intp], errors: Array) -> tuple[int, int]:
+    """Route and number of iterations of the smallest error held out; the one width unless it is clearly beaten."""
+    r, s = np.unravel_index(int(np.argmin(errors)), errors.shape)
+    if not errors[r, s] < (1 - GAIN) * errors[0, 0]:
+        return 0, 0
+    return int(r), int(steps[s])

@@ -1,0 +1,249 @@
+"""Every block of code in the pages, word for word: Python and commands run, C is compiled, or a reason says why not."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import NamedTuple
+
+import kernsift
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+pytestmark = pytest.mark.skipif(not DOCS.is_dir(), reason="docs is not beside these tests")
+FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```", re.M | re.S)
+GENERATED = {"_build", "generated", "auto_examples"}
+
+#: What a page takes for granted: run before its first block.
+ROWS = """
+import numpy as np
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+import kernsift
+from kernsift import SubsetLSSVMRegressor
+rng = np.random.default_rng(7)
+X = rng.uniform(-2, 2, (600, 3))
+y = np.sin(X[:, 0]) + 0.1 * rng.standard_normal(600)
+"""
+GIVEN = {
+    "docs/distributed.md": ROWS
+    + """
+import pandas, pyarrow, pyarrow.dataset, dask.array
+from pathlib import Path
+X_sample, y_sample, parts = X[:200], y[:200], [(X[:300], y[:300]), (X[300:], y[300:])]
+my_own_reader = lambda: iter(parts)
+frame = pandas.DataFrame(X, columns=["a", "b", "c"]).assign(y=y, w=1.0)
+Path("folder").mkdir()
+frame.to_parquet("folder/rows.parquet")
+frame.drop(columns="w").to_parquet("rows.parquet")
+frame.drop(columns="w").to_parquet("rows/one.parquet") if Path("rows").is_dir() else None
+""",
+    "docs/export.md": ROWS + "est = kernsift.OnlineLSSVMRegressor(gamma=0.5, max_basis=20).fit(X, y)\n",
+    "docs/guide/lstd.md": """
+import numpy as np
+from kernsift import KernelLSTD
+model = KernelLSTD(gamma=1.0)
+S, rewards, S_next, S_new = np.arange(9.0)[:, None], np.ones(9), np.arange(1.0, 10.0)[:, None], np.ones((2, 1))
+ended, began = np.arange(9) == 8, np.arange(9) == 0
+""",
+    "docs/persistence.md": ROWS
+    + """
+model = kernsift.OnlineLSSVMRegressor(gamma=0.5, max_basis=20).partial_fit(X[:500], y[:500])
+X_new, y_new = X[500:], y[500:]
+pipeline = make_pipeline(StandardScaler(), kernsift.OnlineLSSVMRegressor(gamma=0.5, max_basis=20)).fit(X, y)
+""",
+    "docs/streams.md": """
+import numpy as np
+series = np.sin(np.arange(300) / 9)
+dataset = [(dict(a=a, b=1.0), a + 1.0) for a in np.sin(np.arange(100.0)).tolist()]
+""",
+    "docs/tuning.md": ROWS,
+    "docs/widths.md": ROWS,
+}
+#: Packages of the extras a page needs.
+NEEDS = {
+    "docs/distributed.md": ("pandas", "pyarrow", "dask"),
+    "docs/export.md": ("onnx", "skl2onnx"),
+    "docs/persistence.md": ("skops",),
+    "docs/tuning.md": ("pandas",),
+}
+#: ... and a block, by words in it.
+NEEDED = {"import optuna": "optuna", "from river import": "river"}
+
+NETWORK = "installs from a package index, over the network; .ci/run runs the README's test command"
+BUILD = "builds the core, which takes minutes; .ci/run and the nightly workflow build the same"
+#: Blocks that are not run, by words in them, and why.
+NOT_RUN = {
+    "spark.sparkContext": "needs a Spark cluster",
+    "ray.put(model)": "needs a Ray cluster",
+    "s3://bucket": "needs an object store; tests/adapters/test_dask.py runs the same calls on files",
+    "-m kernsift demo": NETWORK,
+    "-m pytest": NETWORK,
+    "scikit-build-core>=1.0": NETWORK,
+    "cmake --preset": BUILD,
+    "struct Rational": "a line of C++ for another build; tests of the kernels hold each to its definition",
+}
+
+
+class Block(NamedTuple):
+    page: str
+    number: int
+    language: str
+    code: str
+
+
+def blocks_of(path: Path, name: str) -> list[Block]:
+    found = FENCE.findall(path.read_text(encoding="utf-8"))
+    return [Block(name, n, language, textwrap.dedent(code)) for n, (_, language, code) in enumerate(found)]
+
+
+def all_blocks() -> list[Block]:
+    pages = [p for p in sorted(DOCS.rglob("*.md")) if not GENERATED & set(p.parts)] if DOCS.is_dir() else []
+    pages += [ROOT / "README.md", ROOT / "CONTRIBUTING.md"] if pages else []
+    return [b for p in pages for b in blocks_of(p, p.relative_to(ROOT).as_posix()) if b.language]
+
+
+BLOCKS = all_blocks()
+PAGES = sorted({b.page for b in BLOCKS if b.language == "python"} - {"docs/develop/extending.md"})
+
+
+def reason(block: Block) -> str | None:
+    return next((why for words, why in NOT_RUN.items() if words in block.code), None)
+
+
+def run_page(blocks: list[Block], given: str) -> int:
+    """Run the Python blocks of a page in one namespace, as a reader would; return how many ran."""
+    names: dict[str, object] = {"__name__": "page"}
+    exec(compile(given, "given", "exec"), names)
+    ran = 0
+    for block in blocks:
+        package = next((p for words, p in NEEDED.items() if words in block.code), None)
+        code = compile(block.code, f"{block.page}, block {block.number}", "exec")  # what is not run is Python at least
+        if reason(block) is None and (package is None or importlib.util.find_spec(package)):
+            exec(code, names)
+            ran += 1
+    return ran
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@pytest.mark.parametrize("page", PAGES)
+def test_python_blocks_run_word_for_word(page, tmp_path, monkeypatch):
+    for package in NEEDS.get(page, ()):
+        pytest.importorskip(package, reason=f"{page} needs {package}")
+    monkeypatch.chdir(tmp_path)
+    blocks = [b for b in BLOCKS if b.page == page and b.language == "python"]
+    ran = run_page(blocks, GIVEN.get(page, ""))
+    assert ran or all(reason(b) for b in blocks)
+
+
+def test_every_block_has_a_way_to_be_tested():
+    known = {"python", "bash", "c", "cpp", "text"}
+    assert {b.language for b in BLOCKS} <= known
+    assert [
+        b for b in BLOCKS if b.language == "bash" and reason(b) is None and "python -m kernsift" not in b.code
+    ] == []
+    assert [b for b in BLOCKS if b.language == "cpp" and reason(b) is None] == []
+    unused = [words for words in NOT_RUN if not any(words in b.code for b in BLOCKS)]
+    assert unused == []  # no reason outlives its block
+    assert len(BLOCKS) > 20
+
+
+def test_a_block_that_fails_is_found(tmp_path):
+    (tmp_path / "a.md").write_text("```python\nx = 1\n```\n\n- item\n\n  ```python\n  y = z + x\n  ```\n")
+    blocks = blocks_of(tmp_path / "a.md", "a.md")
+    with pytest.raises(NameError, match="'z'"):
+        run_page(blocks, "")
+    assert run_page(blocks, "z = 2") == 2
+
+
+@pytest.mark.parametrize(
+    "block", [b for b in BLOCKS if b.language == "bash" and reason(b) is None], ids=lambda b: b.page
+)
+def test_commands_run_word_for_word(block, tmp_path):
+    if os.name != "posix":
+        pytest.skip("a shell of POSIX")
+    rng = np.random.default_rng(1)
+    rows = "".join(f"{a},{b},{a - b}\n" for a, b in rng.normal(size=(80, 2)).round(3).tolist())
+    (tmp_path / "rows.csv").write_text("a,b,y\n" + rows)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    (tmp_path / "bin" / "python").chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"}
+    done = subprocess.run(["bash", "-euc", block.code], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_c_blocks_compile_and_run_word_for_word(tmp_path):
+    compiler = shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        pytest.skip("no C compiler: gcc or clang")
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(100, 3)) + [20, 3, 1]
+    model = kernsift.OnlineLSSVMRegressor(gamma=0.5, max_basis=10).fit(X, X[:, 0])
+    for block in (b for b in BLOCKS if b.language == "c"):
+        learns = "pump_begin" in block.code
+        kernsift.export.to_c(model, tmp_path / "pump.h", name="pump", learn=learns)
+        given = '#include "pump.h"\n' if learns else ""
+        before = "float x[3] = {20.1f, 3.5f, 0.7f}, measured = 20.0f;\n" if learns else ""
+        lines = block.code.splitlines()
+        heads = [line for line in lines if line.startswith("#include")]
+        body = "\n".join(line for line in lines if not line.startswith("#include"))
+        source = given + "\n".join(heads) + f"\nint main(void) {{\n{before}{body}\nreturn !(level == level); }}\n"
+        (tmp_path / "main.c").write_text(source)
+        subprocess.run([compiler, "-std=c99", "main.c", "-o", "main"], cwd=tmp_path, check=True)
+        subprocess.run([tmp_path / "main"], check=True)
+
+
+def test_a_new_selector_is_one_file_as_the_page_says(tmp_path):
+    """The recipe word for word, in a copy of the package."""
+    page = DOCS / "develop" / "extending.md"
+    (function,) = (b.code for b in blocks_of(page, "extending") if b.language == "python")
+    line = re.search(r'and a line `("spread": _spread)` in `SELECTORS`', page.read_text(encoding="utf-8"))[1]
+    copy, package = tmp_path / "kernsift", Path(kernsift.__file__).parent
+    copy.mkdir()
+    places = {name for folder in kernsift.__path__ for name in os.listdir(folder)} - {"__pycache__"}
+    for name in places:
+        source = next(Path(f) / name for f in kernsift.__path__ if (Path(f) / name).exists())
+        (copy / name).symlink_to(source)
+    core = Path(kernsift._core.__file__).parent
+    if not (copy / core.name).exists():  # an editable installation keeps it elsewhere
+        (copy / core.name).symlink_to(core)
+    (copy / "select").unlink()
+    shutil.copytree(package / "select", copy / "select", ignore=shutil.ignore_patterns("__pycache__"))
+    text = (copy / "select" / "selectors.py").read_text(encoding="utf-8")
+    above, table = "#: Every selector by its name.", "SELECTORS: dict[str, Callable[[Task], Chosen]] = {\n"
+    assert text.count(above) == text.count(table) == 1
+    text = text.replace(above, f"{function}\n\n{above}").replace(table, f"{table}    {line},\n")
+    ast.parse(text)
+    (copy / "select" / "selectors.py").write_text(text, encoding="utf-8")
+    code = """
+import sys
+sys.meta_path[:] = [finder for finder in sys.meta_path if isinstance(finder, type)]  # none of an editable installation
+import numpy as np, kernsift
+from pathlib import Path
+assert Path(kernsift.__file__).parent == Path({copy!r}), kernsift.__file__
+rng = np.random.default_rng(0)
+X = rng.uniform(-2, 2, (400, 2)); y = np.sin(X[:, 0]); w = rng.integers(0, 3, 400).astype(float)
+for weight in (None, w):
+    model = kernsift.SubsetLSSVMRegressor(basis="spread", max_basis=20, gamma=1.0).fit(X, y, sample_weight=weight)
+    assert model.n_basis_ <= 20 and model.score(X, y) > 0.9, model.score(X, y)
+    kernsift.SubsetLSSVMClassifier(basis="spread", max_basis=20).fit(X, y > 0, sample_weight=weight)
+found = kernsift.tune(kernsift.SubsetLSSVMRegressor(basis="spread", max_basis=20), X, y, gammas=[0.5, 1.0])
+assert found.best_estimator_.basis == "spread"
+batches = [(X[:200], y[:200]), (X[200:], y[200:])]
+kernsift.SubsetLSSVMRegressor(basis="spread", max_basis=20).fit_batches(batches)
+print("works at once")
+"""
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    command = [sys.executable, "-c", code.format(copy=str(copy))]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path)
+    assert "works at once" in done.stdout, done.stdout + done.stderr

@@ -1,0 +1,679 @@
+"""State machines over the estimators: any interleaving of calls, after each the answer of the dense definition.
+
+A hundred examples a machine by default; ``pytest tests/stream/test_machines.py --hypothesis-profile nightly`` runs
+thousands.
+"""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import tempfile
+from pathlib import Path
+
+import joblib
+import kernsift
+import numpy as np
+import oracles
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from kernsift import KRLSRegressor, OnlineLSSVMClassifier, OnlineLSSVMRegressor
+from oracles.dense_stream import DenseStream
+from sklearn.base import clone
+from support.streams import through_a_file
+
+SEEDS = st.integers(0, 2**32 - 1)
+GAMMA = {"rbf": 0.5, "laplacian": 0.3, "matern32": 0.2, "matern52": 0.2, "polynomial": 0.2, "linear": 1.0}
+BLOCKS = st.one_of(st.integers(0, 6), st.integers(7, 70))  # 64 rows are learned together in the core
+# alpha and novelty_tol are 1e-2 at least: MATH 8.1 measures 1e-13 there, and the oracle, in double with weights from
+# 0.3 to 3 in a frame of up to 4/3, solves with a condition of at most 1e4: six digits to spare.
+TOLERANCE = 1e-8
+
+
+def through_joblib(model):
+    with tempfile.TemporaryDirectory() as folder:
+        joblib.dump(model, Path(folder) / "model.joblib")
+        return joblib.load(Path(folder) / "model.joblib")
+
+
+COPIES = {
+    "pickle": lambda model: pickle.loads(pickle.dumps(model)),
+    "pickle 0": lambda model: pickle.loads(pickle.dumps(model, protocol=0)),
+    "deepcopy": copy.deepcopy,
+    "save and load": through_a_file,
+    "joblib": through_joblib,
+}
+
+
+class OnlineMachine(RuleBasedStateMachine):
+    """`model` gets blocks; `rows` is the same model fed row by row, and tells the oracle who came and who left."""
+
+    outputs = st.integers(1, 2)
+
+    @initialize(data=st.data(), seed=SEEDS)
+    def begin(self, data, seed):
+        self.rng, self.d = np.random.default_rng(seed), data.draw(st.integers(1, 3), "d")
+        self.n_outputs = data.draw(self.outputs, "outputs")
+        self.centre = self.rng.normal(size=self.d)
+        self.new_model(data)
+        self.rows = clone(self.model)
+        self.dense = None
+
+    def new_model(self, data):
+        kernel = data.draw(st.sampled_from(sorted(GAMMA)), "kernel")
+        common = {
+            "kernel": kernel,
+            "gamma": GAMMA[kernel],
+            "alpha": data.draw(st.sampled_from([1e-2, 0.1, 3.0]), "alpha"),
+            "novelty_tol": data.draw(st.sampled_from([1e-2, 0.1, 0.4]), "novelty_tol"),
+            "max_basis": data.draw(st.sampled_from([None, 1, 3, 8]), "max_basis"),
+        }
+        kind = data.draw(st.sampled_from(["plain", "forgetting", "exact", "window", "inverse", "krls"]), "kind")
+        if kind == "krls":
+            on_full = data.draw(st.sampled_from(["stop", "drop-oldest", "prune"]), "on_full")
+            self.model = KRLSRegressor(**common, on_full=on_full)
+            return
+        common["fit_intercept"] = data.draw(st.booleans(), "fit_intercept")
+        common["admission"] = data.draw(st.sampled_from(["product", "two-part", "per-sample", "novelty"]), "admission")
+        beyond = {"exact_rows": 0, "swap_until": None}
+        if kind == "forgetting":
+            beyond["forgetting"] = data.draw(st.sampled_from([0.9, 0.99]), "forgetting")
+        if kind in ("forgetting", "exact"):
+            beyond["exact_rows"] = data.draw(st.sampled_from([0, 1, 5, 40]), "exact_rows")
+            if common["max_basis"]:
+                beyond["swap_until"] = data.draw(st.sampled_from([None, 20]), "swap_until")
+        if kind == "window":
+            beyond = {"window": data.draw(st.sampled_from([2, 15, 60]), "window")}
+        if common["max_basis"]:
+            beyond["hysteresis"] = data.draw(st.sampled_from([1.0, 0.3]), "hysteresis")
+            beyond["oversample"] = data.draw(st.sampled_from([1, 2]), "oversample")
+        if kind == "inverse":
+            beyond["engine"] = "inverse"
+        self.model = OnlineLSSVMRegressor(**common, **beyond)
+
+    # --- rows ---
+
+    def draw(self, n, weights=True):
+        """Rows, some of them again, of targets that move with the stream; a fifth of the weights is not one."""
+        X = self.centre + self.rng.normal(size=(n, self.d))
+        if n and self.dense is not None and len(self.dense.ids) and self.rng.uniform() < 0.3:
+            X[self.rng.integers(n)] = self.dense.basis[self.rng.integers(len(self.dense.ids))]
+        Y = np.column_stack([np.sin(2 * X[:, 0]) + i * X[:, -1] for i in range(self.n_outputs)]) + 1.0
+        Y += 0.1 * self.rng.normal(size=Y.shape)
+        v = self.rng.choice([0.0, 0.3, 1.0, 3.0], n, p=[0.05, 0.1, 0.8, 0.05]) if weights else np.ones(n)
+        if n and self.dense is None:
+            v[0] = 1.0  # a stream does not begin with weights of zero alone
+        return X, Y, v
+
+    def given(self, Y):
+        """Targets as the estimator takes them."""
+        return Y[:, 0] if self.n_outputs == 1 else Y
+
+    def targets(self, Y):
+        """And as the oracle does."""
+        return Y
+
+    def answer(self, X):
+        return self.model.predict(X).reshape(len(X), -1)
+
+    def feed(self, model, X, Y, v):
+        model.partial_fit(X, self.given(Y), sample_weight=v)
+
+    def start_oracle(self):
+        get = self.model.get_params().get
+        kernel = oracles.kernel_function(self.model.kernel, GAMMA[self.model.kernel], dtype=np.float64)
+        window = get("window")
+        self.dense = DenseStream(
+            kernel,
+            self.model.alpha,
+            self.d,
+            self.targets(np.zeros((1, self.n_outputs))).shape[1],
+            fit_intercept=get("fit_intercept", False),
+            exact_rows=0 if window else get("exact_rows", 0),
+            window=window,
+            forgetting=get("forgetting", 1.0),
+        )
+        self.cap = None if self.model.max_basis is None else self.model.max_basis * get("oversample", 1)
+        self.learned = 0  # rows of positive weight since the stream or its second pass began
+
+    def keeps_ring(self):
+        swap_until = self.model.get_params().get("swap_until")
+        full = self.cap is not None and len(self.dense.ids) >= self.cap
+        return self.dense.exact_rows > 0 and not (full and swap_until is not None and self.learned >= swap_until)
+
+    def follow(self, X, Y, v):
+        """The rows one by one, and the oracle after them."""
+        if self.dense is None:
+            self.start_oracle()
+        for x, y, weight in zip(X, Y, v, strict=True):
+            before, keeps = list(self.dense.ids), self.keeps_ring()
+            self.feed(self.rows, x[None], y[None], np.array([weight]))
+            after = self.rows.basis_indices_.tolist()
+            admitted = self.dense.seen in after
+            evicted = [i for i in before if i not in after]
+            assert len(evicted) <= 1
+            self.dense.learn(x, self.targets(y[None])[0], weight, admitted, *(evicted or [None]), keeps)
+            self.learned += weight > 0
+            assert after == self.dense.ids
+
+    # --- what may happen ---
+
+    @rule(n=BLOCKS, weights=st.booleans())
+    def learn(self, n, weights):
+        X, Y, v = self.draw(n, weights)
+        if n == 0 and self.dense is None:
+            self.model.partial_fit(X, self.given(Y))
+            assert not self.model.__sklearn_is_fitted__()
+            return
+        self.feed(self.model, X, Y, v)
+        self.follow(X, Y, v)
+
+    @rule(n=st.integers(1, 70))
+    def fit(self, n):
+        self.dense = None
+        X, Y, v = self.draw(n)
+        self.model.fit(X, self.given(Y), sample_weight=v)
+        self.rows = clone(self.model)
+        self.follow(X, Y, v)
+        if self.model.get_params().get("oversample", 1) > 1 and self.model.max_basis is not None:
+            self.prune_to(self.model.max_basis, self.rows)
+
+    @precondition(lambda self: self.dense is not None)
+    @rule(n=st.integers(1, 9))
+    def prune(self, n):
+        self.model.prune(n)
+        self.prune_to(n, self.rows)
+
+    def prune_to(self, n, model):
+        """One by one: each time a kernel leaves whose leaving costs least."""
+        while model.n_basis_ > n:
+            keeps, before, rises = self.keeps_ring(), list(self.dense.ids), self.dense.rises()
+            model.prune(len(before) - 1)
+            (gone,) = set(before) - set(model.basis_indices_.tolist())
+            # differences of two costs, each at most the squares of the targets
+            squares = float(self.dense.weight @ (self.dense.Y**2).sum(axis=1))
+            assert rises[before.index(gone)] <= rises.min() * (1 + 1e-6) + 1e-10 * squares
+            self.dense.prune([gone], keeps)
+        if len(self.dense.ids) <= n:
+            keeps = self.keeps_ring()
+            model.prune(n)
+            self.dense.prune([], keeps)
+
+    @precondition(lambda self: self.dense is not None and self.dense.window is None and self.dense.alpha > 0)
+    @rule(n=st.integers(1, 60))
+    def refit(self, n):
+        if self.model.engine == "inverse":
+            return
+        X, Y, v = self.draw(n)
+        v[0] = 1.0
+        for model in (self.model, self.rows):
+            model.refit(X, self.given(Y), sample_weight=v)
+        self.dense.refit(X, self.targets(Y), v)
+        self.learned = int((v > 0).sum())
+
+    @precondition(lambda self: self.dense is not None)
+    @rule(how=st.sampled_from(sorted(COPIES)))
+    def copy(self, how):
+        self.model, left_behind = COPIES[how](self.model), self.model
+        # nothing is shared with what it was copied from
+        X, Y, v = self.draw(3, weights=False)
+        self.feed(left_behind, X, Y, v)
+
+    @rule()
+    def clone(self):
+        fresh = clone(self.model)
+        assert not fresh.__sklearn_is_fitted__()
+        assert repr(fresh) == repr(self.model)
+
+    @precondition(lambda self: self.dense is not None)
+    @rule(name=st.sampled_from(["forgetting", "alpha", "max_basis", "gamma", "novelty_tol"]))
+    def change_what_may_not_change(self, name):
+        """Widths, ridge and forgetting are in the state: another value is refused until it is taken back."""
+        X, Y, v = self.draw(2)
+        begun = self.model.get_params()[name]
+        before = pickle.dumps(self.model)
+        self.model.set_params(**{name: 0.77 if name != "max_basis" else 77})
+        with pytest.raises(ValueError, match=name):
+            self.feed(self.model, X, Y, v)
+        self.model.set_params(**{name: begun})
+        assert pickle.dumps(self.model) == before
+
+    @rule(n_jobs=st.sampled_from([None, 1, 2]))
+    def change_what_may(self, n_jobs):
+        self.model.set_params(n_jobs=n_jobs)
+
+    @precondition(lambda self: self.dense is not None)
+    @rule(bad=st.sampled_from(["NaN", "inf", "columns", "lengths", "weight", "flat", "text"]), late=st.booleans())
+    def refuse(self, bad, late):
+        X, Y, v = self.draw(5, weights=False)
+        place = 4 if late else 0
+        if bad in ("NaN", "inf"):
+            X[place, 0] = np.nan if bad == "NaN" else np.inf
+        elif bad == "columns":
+            X = np.hstack([X, X])
+        elif bad == "lengths":
+            Y = Y[1:]
+        elif bad == "weight":
+            v[place] = -1.0
+        elif bad == "flat":
+            X = X[:, 0]
+        else:
+            X = X.astype(object)
+            X[place, 0] = "a"
+        before = pickle.dumps(self.model)
+        with pytest.raises(ValueError):  # noqa: PT011 - which text is tests/base/test_inputs.py's
+            self.feed(self.model, X, Y, v)
+        assert pickle.dumps(self.model) == before
+
+    @precondition(lambda self: self.dense is not None)
+    @rule(n=st.integers(0, 20), delay=st.sampled_from([0, 1, 7]))
+    def predict_then_learn(self, n, delay):
+        if n == 0:
+            return
+        X, Y, v = self.draw(n)
+        got = self.model.prequential(X, self.given(Y), sample_weight=v, delay=delay).y_pred.reshape(n, -1)
+        for i in range(n + delay):  # row i is predicted when all before row i - delay were learned
+            if i < n:
+                self.agree(got[i], self.dense.predict(X[i : i + 1])[0])
+            if i >= delay:
+                done = slice(i - delay, i - delay + 1)
+                self.follow(X[done], Y[done], v[done])
+
+    @precondition(lambda self: self.dense is not None)
+    @rule(n=st.integers(1, 9))
+    def row_by_row(self, n):
+        X, Y, v = self.draw(n)
+        one = Y if self.given(Y).ndim == 2 else self.given(Y)
+        for i in range(n):
+            self.agree(self.model.predict_one(X[i]), self.dense.predict(X[i : i + 1])[0])
+            self.model.update(X[i], one[i], v[i])
+            self.follow(X[i : i + 1], Y[i : i + 1], v[i : i + 1])
+
+    def agree(self, predicted, scores):
+        np.testing.assert_allclose(np.ravel(predicted), scores, atol=self.tolerance())
+
+    # --- and what must be true after it ---
+
+    def tolerance(self):
+        return TOLERANCE * max(1.0, float(np.abs(self.dense.Y).max(initial=1.0)))
+
+    @invariant()
+    def answers_by_definition(self):
+        if getattr(self, "dense", None) is None:
+            return
+        X = np.vstack([self.centre + self.rng.normal(size=(3, self.d)), self.dense.basis[-2:]])
+        assert self.model.basis_indices_.tolist() == self.dense.ids
+        np.testing.assert_array_equal(self.model.basis_vectors_, self.dense.basis)
+        assert self.model.n_samples_seen_ == self.dense.seen
+        np.testing.assert_allclose(self.answer(X), self.dense.predict(X), atol=self.tolerance())
+        np.testing.assert_allclose(
+            np.atleast_1d(self.model.cost_),
+            self.dense.cost(),
+            rtol=1e-7,
+            atol=TOLERANCE * (1 + self.dense.weight.sum()),
+        )
+        if not hasattr(self.model, "classes_"):
+            std = self.model.predict(X, return_std=True)[1].reshape(len(X), -1)
+            np.testing.assert_allclose(std, self.dense.std(X), rtol=1e-5, atol=1e-4)
+        sound = self.model.health()
+        assert sound["problems"] in ([], [f"{self.model.n_basis_} kernels and max_basis={self.model.max_basis}"])
+
+
+class ClassifierMachine(OnlineMachine):
+    """Labels for targets: three classes, or two."""
+
+    outputs = st.just(1)
+
+    def new_model(self, data):
+        super().new_model(data)
+        kept = OnlineLSSVMClassifier().get_params()
+        self.model = OnlineLSSVMClassifier(**{k: v for k, v in self.model.get_params().items() if k in kept})
+        if self.model.exact_rows == "auto" and self.model.window is None:
+            self.model.set_params(exact_rows=0, swap_until=None)
+        self.labels = np.array(["a", "b", "c"][: data.draw(st.integers(2, 3), "classes")])
+
+    def code(self, Y):
+        return np.clip(np.floor(Y[:, 0]), 0, len(self.labels) - 1).astype(int)
+
+    def given(self, Y):
+        return self.labels[self.code(Y)]
+
+    def targets(self, Y):
+        code = self.code(Y)
+        if len(self.labels) == 2:
+            return np.where(code == 1, 1.0, -1.0)[:, None]
+        return np.where(code[:, None] == np.arange(len(self.labels)), 1.0, -1.0)
+
+    def feed(self, model, X, Y, v):
+        model.partial_fit(X, self.given(Y), classes=self.labels, sample_weight=v)
+
+    @rule(n=st.integers(1, 70))
+    def fit(self, n):
+        """`fit` finds the classes itself: from rows that have them all."""
+        self.dense = None
+        X, Y, v = self.draw(n + len(self.labels))
+        Y[: len(self.labels), 0] = np.arange(len(self.labels)) + 0.5
+        v[: len(self.labels)] = 1.0
+        self.model.fit(X, self.given(Y), sample_weight=v)
+        self.rows = clone(self.model)
+        self.follow(X, Y, v)
+        if self.model.oversample > 1 and self.model.max_basis is not None:
+            self.prune_to(self.model.max_basis, self.rows)
+
+    def agree(self, predicted, scores):
+        margin = np.ptp(np.sort(scores)[-2:]) if len(scores) > 1 else 2 * abs(scores[0])
+        if margin > 2 * self.tolerance():
+            assert np.ravel(predicted)[0] == self.labels[scores.argmax() if len(scores) > 1 else int(scores[0] > 0)]
+
+    def answer(self, X):
+        scores = self.model.decision_function(X).reshape(len(X), -1)
+        proba = self.model.predict_proba(X)
+        np.testing.assert_allclose(proba.sum(axis=1), 1)
+        return scores
+
+
+def of_profile(**others):
+    """As many examples as the profile says: 100, or what ``--hypothesis-profile nightly`` has."""
+    return settings(deadline=None, **others)
+
+
+class FirstRowsMachine(RuleBasedStateMachine):
+    """A fresh stream by any verbs: the model of `partial_fit` on the same rows, and nothing known too early."""
+
+    @initialize(data=st.data(), seed=SEEDS)
+    def begin(self, data, seed):
+        self.rng = np.random.default_rng(seed)
+        gamma = data.draw(st.sampled_from(["scale", "median", "learn", 0.5]), "gamma")
+        learn_rows = data.draw(st.sampled_from([40, 130]), "learn_rows")
+        alpha = data.draw(st.sampled_from([0.1, "gcv"]), "alpha")
+        self.model = OnlineLSSVMRegressor(
+            gamma=gamma, learn_rows=learn_rows, alpha=alpha, max_basis=15, random_state=0, admission="novelty"
+        )
+        self.first = {"learn": min(100, learn_rows), 0.5: 1}.get(gamma, 100)
+        self.X, self.Y, self.v = np.empty((0, 2)), np.empty(0), np.empty(0)
+        self.began = None  # rows with which the reference begins
+
+    def draw(self, n):
+        X = self.rng.uniform(-2, 2, (n, 2))
+        y = np.sin(2 * X[:, 0]) + 0.1 * self.rng.standard_normal(n)
+        v = self.rng.integers(0, 3, n).astype(float)
+        return X, y, v
+
+    def follow(self, X, y, v, together=False):
+        self.X, self.Y, self.v = np.vstack([self.X, X]), np.append(self.Y, y), np.append(self.v, v)
+        if self.began is None and together and (self.v > 0).any():
+            self.began = len(self.v)
+        elif self.began is None and np.count_nonzero(self.v > 0) >= self.first:
+            self.began = 1 + int(np.searchsorted(np.cumsum(self.v > 0), self.first))
+
+    @rule(n=st.integers(1, 40))
+    def update(self, n):
+        X, y, v = self.draw(n)
+        for i in range(n):
+            self.model.update(X[i], y[i], v[i])
+        self.follow(X, y, v)
+
+    @rule(n=st.integers(1, 120), delay=st.sampled_from([0, 2]), return_std=st.booleans())
+    def prequential(self, n, delay, return_std):
+        X, y, v = self.draw(n)
+        had = len(self.v)
+        if self.began is None and self.first == 1 and not had:
+            v[0] = 1.0  # with gamma as a number the stream begins, empty, with its first row
+        result = self.model.prequential(X, y, v, delay=delay, return_std=return_std)
+        fresh, had = self.began is None and self.first > 1, len(self.v)
+        self.follow(X, y, v)
+        known = n if self.began is None else max(self.began + delay - had, 0)
+        nothing = min(known, n) if fresh else 0
+        assert (np.isnan(result.y_pred) == (np.arange(n) < nothing)).all()
+
+    @rule(n=st.integers(1, 120))
+    def partial_fit(self, n):
+        X, y, v = self.draw(n)
+        v[0] = 1.0
+        self.model.partial_fit(X, y, v)
+        self.follow(X, y, v, together=True)
+
+    @rule(how=st.sampled_from(sorted(COPIES)))
+    def copy(self, how):
+        self.model = COPIES[how](self.model)  # also while rows wait
+
+    @invariant()
+    def is_the_model_of_partial_fit(self):
+        if getattr(self, "began", None) is None:
+            return
+        reference, first = clone(self.model), self.began
+        reference.partial_fit(self.X[:first], self.Y[:first], self.v[:first])
+        if first < len(self.v):
+            reference.partial_fit(self.X[first:], self.Y[first:], self.v[first:])
+        np.testing.assert_array_equal(self.model.gamma_, reference.gamma_)
+        np.testing.assert_array_equal(self.model.basis_indices_, reference.basis_indices_)
+        assert self.model.n_samples_seen_ == len(self.v)
+        assert self.model.alpha_ == pytest.approx(reference.alpha_, rel=1e-6)
+        new = np.vstack([self.X[-3:], self.rng.uniform(-2, 2, (3, 2))])
+        np.testing.assert_allclose(self.model.predict(new), reference.predict(new), rtol=1e-6, atol=1e-7)
+
+
+TestFirstRows = FirstRowsMachine.TestCase
+TestFirstRows.settings = of_profile(
+    stateful_step_count=6, max_examples=settings().max_examples // 3
+)  # widths take long
+TestOnline = OnlineMachine.TestCase
+TestOnline.settings = of_profile(stateful_step_count=20)
+TestClassifier = ClassifierMachine.TestCase
+TestClassifier.settings = of_profile(stateful_step_count=20)
+
+
+class SubsetMachine(RuleBasedStateMachine):
+    """Sums over rows that come in any parts, are merged, kept and resized: always the direct solution on all rows."""
+
+    @initialize(data=st.data(), seed=SEEDS)
+    def begin(self, data, seed):
+        self.rng, self.d = np.random.default_rng(seed), data.draw(st.integers(1, 3), "d")
+        self.n_outputs = data.draw(st.integers(1, 2), "outputs")
+        kernel = data.draw(st.sampled_from(sorted(GAMMA)), "kernel")
+        basis = data.draw(st.sampled_from(["vectors", "random", "pruned", "efvs"]), "basis")
+        self.model = kernsift.SubsetLSSVMRegressor(
+            kernel=kernel,
+            gamma=GAMMA[kernel],
+            alpha=0.1,
+            basis=self.rng.normal(size=(7, self.d)) if basis == "vectors" else basis,
+            max_basis=data.draw(st.integers(1, 8), "max_basis"),
+            fit_intercept=data.draw(st.booleans(), "fit_intercept"),
+            random_state=0,
+        )
+        self.kernel = oracles.kernel_function(kernel, GAMMA[kernel], dtype=np.float64)
+        self.forget()
+
+    def forget(self):
+        self.X, self.Y, self.v = np.zeros((0, self.d)), np.zeros((0, self.n_outputs)), np.zeros(0)
+
+    def draw(self, n, first=False):
+        X = self.rng.normal(size=(n, self.d))
+        Y = np.column_stack([np.sin(2 * X[:, 0]) + i * X[:, -1] for i in range(self.n_outputs)]) + 1.0
+        v = self.rng.choice([0.0, 0.3, 1.0, 3.0], n, p=[0.05, 0.1, 0.8, 0.05])
+        if first:
+            v[0] = 1.0
+        return X, Y[:, 0] if self.n_outputs == 1 else Y, v
+
+    def note(self, X, y, v):
+        self.X, self.v = np.vstack([self.X, X]), np.concatenate([self.v, v])
+        self.Y = np.vstack([self.Y, y.reshape(len(X), self.n_outputs)])
+
+    @property
+    def begun(self):
+        return hasattr(self, "model") and self.model.__sklearn_is_fitted__()
+
+    @rule(n=st.integers(1, 60))
+    def fit(self, n):
+        rows = self.draw(n, first=True)
+        self.model.fit(*rows)
+        self.forget()
+        self.note(*rows)
+
+    @rule(n=st.integers(0, 60))
+    def partial_fit(self, n):
+        rows = self.draw(n, first=True) if n else self.draw(0)
+        self.model.partial_fit(*rows)
+        self.note(*rows)
+
+    @precondition(lambda self: self.begun)
+    @rule(sizes=st.lists(st.integers(1, 30), min_size=1, max_size=4), seed=SEEDS)
+    def merge(self, sizes, seed):
+        """Parts summed apart, one of them through a pickle, added in any order; the model unchanged until then."""
+        parts = [self.draw(n) for n in sizes]
+        before = pickle.dumps(self.model)
+        states = [self.model.accumulate(*part) for part in parts]
+        assert pickle.dumps(self.model) == before
+        states[0] = pickle.loads(pickle.dumps(states[0]))
+        order = np.random.default_rng(seed).permutation(len(states))
+        self.model.merge(*(states[i] for i in order))
+        for part in parts:
+            self.note(*part)
+
+    @precondition(lambda self: self.begun)
+    @rule(alpha=st.sampled_from([1e-2, 0.1, 3.0]))
+    def another_ridge(self, alpha):
+        self.model.set_params(alpha=alpha).merge()
+
+    @precondition(lambda self: self.begun and self.model._path is not None)
+    @rule(place=st.floats(0, 1))
+    def resize(self, place):
+        most = len(self.model._path.order)
+        n = 1 + int(place * (most - 1))
+        self.model.resize(n)
+        assert self.model.n_basis_ == n
+
+    @precondition(lambda self: self.begun)
+    @rule(how=st.sampled_from(sorted(COPIES)))
+    def copy(self, how):
+        self.model, left_behind = COPIES[how](self.model), self.model
+        left_behind.partial_fit(*self.draw(3, first=True))
+
+    @precondition(lambda self: self.begun)
+    @rule(bad=st.sampled_from(["NaN", "columns", "weight", "outputs", "another basis", "kernel"]))
+    def refuse(self, bad):
+        X, y, v = self.draw(5)
+        before, gamma = pickle.dumps(self.model), self.model.gamma
+        other = clone(self.model).set_params(basis="random").fit(*self.draw(9, first=True))
+        if bad == "NaN":
+            X[4, 0] = np.nan
+        elif bad == "columns":
+            X = np.hstack([X, X])
+        elif bad == "weight":
+            v[4] = -1.0
+        elif bad == "outputs":
+            y = np.zeros((5, 3))
+        elif bad == "kernel":
+            self.model.gamma = 0.77
+        call, given = (self.model.merge, (other,)) if bad == "another basis" else (self.model.partial_fit, (X, y, v))
+        with pytest.raises(ValueError):  # noqa: PT011 - which text is tests/subset/test_subset.py's
+            call(*given)
+        self.model.gamma = gamma
+        assert pickle.dumps(self.model) == before
+
+    @invariant()
+    def is_the_direct_solution(self):
+        if not self.begun:
+            return
+        D, at = self.model.basis_vectors_, self.rng.normal(size=(4, self.d))
+        K = self.kernel(D, D)
+        fit = oracles.subset_fit(self.kernel(self.X, D), K, self.Y, self.v, self.model.alpha, self.model.fit_intercept)
+        error = np.abs(self.model.predict(at).reshape(4, -1) - (self.kernel(at, D) @ fit.beta + fit.bias)).max()
+        # Vectors are given as they come, and both whiten sums with their K: those are off by eps cond(K) of their
+        # largest eigenvalue (MATH 8.3), at most sum v k(x, x), then divided by what the ridge leaves: at least alpha.
+        largest = float(self.v @ np.diag(self.kernel(self.X, self.X)))
+        whitened = np.finfo(float).eps * np.linalg.cond(K) * largest / self.model.alpha
+        assert error < max(TOLERANCE, whitened) * max(1.0, np.abs(self.Y).max())
+        assert self.model.n_samples_seen_ == len(self.X)
+
+
+TestSubset = SubsetMachine.TestCase
+TestSubset.settings = of_profile(stateful_step_count=12)
+
+
+class PolicyMachine(RuleBasedStateMachine):
+    """`model` gets blocks of transitions; `rows`, fed one by one, tells the oracle what joined and what left."""
+
+    @initialize(data=st.data(), seed=SEEDS)
+    def begin(self, data, seed):
+        self.rng = np.random.default_rng(seed)
+        residual = data.draw(st.booleans(), "brm")
+        decay = 0.0 if residual else data.draw(st.sampled_from([0.0, 0.7]), "trace_decay")
+        self.model = kernsift.KernelLSTD(
+            gamma=1.0,
+            discount=0.9,
+            trace_decay=decay,
+            criterion="brm" if residual else "lstd",
+            max_basis=data.draw(st.sampled_from([None, 1, 6]), "max_basis"),
+            admission=data.draw(st.sampled_from(["novelty", "product"]), "admission"),
+            novelty_tol=0.1,
+        )
+        self.rows = clone(self.model)
+        kernel = oracles.kernel_function("rbf", 1.0, dtype=np.float64)
+        self.dense = oracles.BatchLSTD(kernel, self.model.alpha, 0.9, decay, residual)
+        none = np.zeros((0, 2))
+        self.seen = oracles.Transitions(none, np.zeros(0), none, np.zeros(0, bool), np.zeros(0, bool))
+
+    def draw(self, n):
+        S = self.rng.uniform(-2, 2, (n, 2))
+        S_next = S + 0.3 * self.rng.normal(size=(n, 2))
+        ends, starts = self.rng.uniform(size=(2, n)) < 0.15
+        return S, np.sin(S[:, 0]), S_next, ends, starts
+
+    @rule(n=BLOCKS)
+    def learn(self, n):
+        S, r, S_next, ends, starts = parts = self.draw(n)
+        self.model.partial_fit(S, r, S_next, terminal=ends, start=starts)
+        old = self.seen
+        new = zip((old.S, old.r, old.S_next, old.terminal, old.start), parts, strict=True)
+        self.seen = oracles.Transitions(*(np.concatenate(pair) for pair in new))
+        for t in range(len(old.r), len(old.r) + n):
+            i = slice(t - len(old.r), t - len(old.r) + 1)
+            if not self.rows.__sklearn_is_fitted__():
+                self.rows._core = self.rows._begin(S[i])
+            outcome, victim, learned = self.rows._core.learn(S[i], r[i], S_next[i], ends[i], starts[i])
+            self.dense.step(self.seen, t, outcome[0], victim[0], learned[0])
+
+    @precondition(lambda self: self.model.__sklearn_is_fitted__())
+    @rule(how=st.sampled_from(sorted(COPIES)))
+    def copy(self, how):
+        self.model, left_behind = COPIES[how](self.model), self.model
+        S, r, S_next, ends, starts = self.draw(3)
+        left_behind.partial_fit(S, r, S_next, terminal=ends, start=starts)
+
+    @precondition(lambda self: self.model.__sklearn_is_fitted__())
+    @rule(bad=st.sampled_from(["NaN", "columns", "lengths", "flags"]))
+    def refuse(self, bad):
+        S, r, S_next, ends, starts = self.draw(5)
+        if bad == "NaN":
+            S_next[4, 0] = np.nan
+        elif bad == "columns":
+            S = S[:, :1]
+        elif bad == "lengths":
+            r = r[:4]
+        else:
+            ends = ends + 2  # 0 and 1 are flags too
+        before = pickle.dumps(self.model)
+        with pytest.raises(ValueError):  # noqa: PT011 - which text is tests/stream/test_lstd.py's
+            self.model.partial_fit(S, r, S_next, terminal=ends, start=starts)
+        assert pickle.dumps(self.model) == before
+
+    @invariant()
+    def is_the_fixed_point(self):
+        if not hasattr(self, "model") or not self.model.__sklearn_is_fitted__():
+            return
+        identifiers = 2 * self.model.basis_indices_ + self.model.basis_is_next_
+        assert identifiers.tolist() == self.dense.identifiers
+        at = self.rng.uniform(-2, 2, (4, 2))
+        w, P = self.dense.solve(self.seen)
+        truth = self.dense.kernel(at, self.dense.elements(self.seen)) @ w
+        # P is not symmetric and its condition is not bounded by the ridge
+        condition = np.linalg.cond(P) if len(w) else 1.0
+        error = np.abs(self.model.predict(at) - truth).max()
+        assert error <= TOLERANCE * max(1.0, np.abs(w).max(initial=0)) * max(1.0, 1e-5 * condition)
+
+
+TestPolicy = PolicyMachine.TestCase
+TestPolicy.settings = of_profile(stateful_step_count=12)
