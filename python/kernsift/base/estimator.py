@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from ..io import model_file
 from .validation import StrOptions, check_ridge, did_you_mean
 
 
@@ -113,6 +114,4 @@ class Estimator(BaseEstimator):
         >>> bool((again.predict([[1.5]]) == model.predict([[1.5]])).all())
         True
         """
-        from ..io.model_file import save
-
-        save(self, path)
+        model_file.save(self, path)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from numbers import Real
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +18,6 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn.utils.validation import validate_data as _validate_data
 
 from .._core import LARGEST, SMALLEST
-from .refusals import refuse_dates, refuse_texts
 from .reports import has_learned
 
 __all__ = [
@@ -32,19 +31,21 @@ __all__ = [
     "check_one_row",
     "check_ridge",
     "check_rows",
+    "check_some_weight",
     "check_unchanged",
     "check_weights",
     "checked_block",
     "did_you_mean",
     "fit_context",
+    "forget",
     "is_empty_block",
     "one_row",
-    "replaced_at_once",
     "ridge_grid",
-    "unchanged_on_error",
+    "transaction",
     "validate_data",
 ]
 
+E = TypeVar("E")
 fit_context = _fit_context
 
 
@@ -72,35 +73,33 @@ check_array = _as_value_errors(_check_array, 0)
 validate_data = _as_value_errors(_validate_data, 1)
 
 
-@contextmanager
-def unchanged_on_error(estimator: BaseEstimator) -> Iterator[None]:
-    """Put every attribute back if the block raises, so that bad input leaves the model as it was."""
-    saved = dict(estimator.__dict__)
-    try:
-        yield
-    except BaseException as error:
-        if has_learned(error):
-            raise  # the rows before it stay learned
-        now = estimator.__dict__
-        now.update(saved)  # never without what a thread that predicts meanwhile looks for
-        for name in now.keys() - saved.keys():
-            del now[name]
-        raise
-
-
-def at_this_moment(estimator: Any) -> Any:
-    """Return the estimator with its attributes of now: they stay together while another thread replaces them."""
+def at_this_moment(estimator: E) -> E:
+    """Return a twin with the attributes of now: they stay together while another thread replaces them."""
     twin = object.__new__(type(estimator))
     twin.__dict__.update(estimator.__dict__)
     return twin
 
 
 @contextmanager
-def replaced_at_once(estimator: Any) -> Iterator[Any]:
-    """Give a twin to work on, whose attributes become the estimator's in one step at the end, or never if it raises."""
+def transaction(estimator: E) -> Iterator[E]:
+    """Yield a twin to work on, whose attributes become the estimator's in one step at the end.
+
+    If the block raises, the estimator stays as it was, unless rows learned before the error are kept (`has_learned`).
+    """
     twin = at_this_moment(estimator)
-    yield twin
+    try:
+        yield twin
+    except BaseException as error:
+        if has_learned(error):
+            estimator.__dict__ = twin.__dict__
+        raise
     estimator.__dict__ = twin.__dict__
+
+
+def forget(estimator: Any, *names: str) -> None:
+    """Remove attributes of a former fit."""
+    for name in names:
+        estimator.__dict__.pop(name, None)
 
 
 def is_empty_block(X: ArrayLike) -> bool:
@@ -119,7 +118,7 @@ def checked_block(
         row = _first_row_not_finite(X, y) if "NaN" in str(error) or "infinity" in str(error) else None
         if row is None:
             raise
-        raise ValueError(f"{error}\nThe first such value is in row {row} of this block; nothing was learnt.") from None
+        raise ValueError(f"{error}\nThe first such value is in row {row} of this block; nothing was learned.") from None
 
 
 def _first_row_not_finite(X: ArrayLike, y: ArrayLike) -> int | None:
@@ -162,7 +161,7 @@ def ridge_grid(alphas: ArrayLike) -> NDArray[np.float64]:
 
 
 def check_weights(sample_weight: ArrayLike | None, X: NDArray[Any]) -> NDArray[np.float64]:
-    """Return weights as float64, one a row, finite and not negative.  (All zero is for the caller to judge.)"""
+    """Return weights as float64, one a row, finite and not negative.  (All zero is refused by `check_some_weight`.)"""
     n = X.shape[0]
     if sample_weight is None:
         return np.ones(n)
@@ -183,6 +182,12 @@ def check_weights(sample_weight: ArrayLike | None, X: NDArray[Any]) -> NDArray[n
             f"sample_weight is {weight[row]:.3g} in row {row}: give 0, or a weight from {SMALLEST:g} to {LARGEST:g}"
         )
     return weight
+
+
+def check_some_weight(weight: NDArray[np.float64]) -> None:
+    """Refuse weights that are all zero."""
+    if not (weight > 0).any():
+        raise ValueError("sample_weight is zero for every row: give at least one row a positive weight")
 
 
 def as_targets(y: NDArray[Any]) -> NDArray[np.float64]:
@@ -246,3 +251,56 @@ def check_rows(kernel: Any, X: NDArray[np.float64]) -> None:
             f"X is too large in row {row} for the {kernel.name} kernel: k(x, x) is beyond {LARGEST:g} and its square "
             "overflows; rescale X or lower gamma, coef0 or degree"
         )
+
+
+# Beginnings of the names that pandas, polars and pyarrow give to types of moments and durations.
+_DATES = ("datetime", "timedelta", "timestamp", "date", "time", "duration", "period")
+
+
+def refuse_dates(X: Any, what: str) -> None:
+    """Refuse moments and durations, which would be taken for their number of nanoseconds."""
+    kind = getattr(getattr(X, "dtype", None), "kind", "")
+    if isinstance(kind, str) and kind in ("m", "M"):
+        raise ValueError(f"{what} holds dates or durations ({X.dtype}): {_INSTEAD}")
+    for name, dtype in _types(X):
+        if str(dtype).lower().startswith(_DATES):
+            raise ValueError(f"column {name!r} of {what} holds dates or durations ({dtype}): {_INSTEAD}")
+
+
+def refuse_texts(X: Any, what: str, error: Exception) -> None:
+    """Name the first column with a value that is no number, where a check of the table failed for one."""
+    if isinstance(X, np.ndarray) and (X.ndim != 2 or X.dtype.kind not in "OSU"):
+        return
+    for name, values in _columns(X):
+        for row, value in enumerate(values):
+            try:
+                if value is not None:
+                    float(value)
+            except (TypeError, ValueError) as why:
+                where = f"column {name!r} of {what} holds {value!r:.40} in row {row}, which is no number: "
+                if isinstance(why, TypeError):  # a dictionary, say; of this scikit-learn wants the type and the words
+                    raise TypeError(f"{where}{why}") from error
+                raise ValueError(f"{where}encode it (OneHotEncoder) or leave the column out") from error
+
+
+_INSTEAD = "give numbers, such as the hours since a moment of your choice, or leave it out"
+
+
+def _types(X: Any) -> Iterator[tuple[Any, Any]]:
+    """Names and types of a data frame's columns."""
+    dtypes = getattr(X, "dtypes", None)  # pandas and polars
+    if dtypes is None and hasattr(X, "schema"):
+        dtypes = getattr(X.schema, "types", None)  # pyarrow
+    names = getattr(X, "column_names", getattr(X, "columns", None))
+    if dtypes is not None and names is not None:
+        yield from zip(names, dtypes, strict=False)
+
+
+def _columns(X: Any) -> Iterator[tuple[Any, Any]]:
+    """Names (or numbers) and values of the columns that need not be numbers."""
+    if isinstance(X, np.ndarray):
+        yield from ((j, X[:, j].tolist()) for j in range(X.shape[1]))
+    for name, dtype in _types(X):
+        if not str(dtype).lower().startswith(("float", "double", "int", "uint", "bool", "halffloat")):
+            column = X[name] if hasattr(X, "__getitem__") else ()
+            yield name, column.to_pylist() if hasattr(column, "to_pylist") else list(column)

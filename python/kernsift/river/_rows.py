@@ -11,9 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.targets import Rows
 from ..base.validation import check_rows
+from ..io import model_file
 from ..io.core_state import pack, unpack, with_features
-from ..stream.online import OnlineLSSVMClassifier, OnlineLSSVMRegressor
+from ..stream.classifier import OnlineLSSVMClassifier
+from ..stream.online import OnlineLSSVMRegressor
 
 try:
     from river import base as base
@@ -129,7 +132,7 @@ class RiverStream:
         estimator._validate_params()
         self._width = 1.0 / len(names) if self.gamma is None else float(self.gamma)
         estimator.gamma = np.full(len(names), self._width)
-        self._core = estimator._start(first[None, :], np.ones(1), 1)
+        self._core = estimator._start(Rows(first[None, :], np.zeros((1, 1)), np.ones(1)))
         self._check_each = estimator.kernel in ("polynomial", "linear")
         self._name(names)
 
@@ -188,9 +191,7 @@ class RiverStream:
         ----------
         path : str or path-like
         """
-        from ..io.model_file import save
-
-        save(self, path)
+        model_file.save(self, path)
 
     @property
     def n_basis(self) -> int:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..base.memory import ROW_VECTORS, STRIPS, check_memory
-from ..select.selectors import Task
+from ..select.task import Task
 from ..widths.learn_gamma import STATIONARY
 from ..widths.search import ALPHA_BOX, GAIN, JITTER, descend
 from .state import Basis, Centred, SubsetState

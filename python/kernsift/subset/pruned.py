@@ -11,7 +11,8 @@ from scipy.linalg import solve_triangular
 
 from .. import _core
 from ..base.memory import ROW_VECTORS, STRIPS, check_memory
-from ..select.selectors import Task
+from ..io.plain import record
+from ..select.task import Task
 from .state import Basis, Centred, SubsetState, rounding
 
 Array = NDArray[np.float64]
@@ -30,6 +31,7 @@ _PLENTY = 50
 _FRACTION = 0.1
 
 
+@record("DeletionPath")
 @dataclass(frozen=True)
 class Path:
     """Sums on all the elements of the start, in kernel coordinates, and the order in which they were deleted."""

@@ -14,7 +14,7 @@ from sklearn.utils import Bunch, check_X_y
 from ..base.canonical import Table, canonical_table, draw_seed
 from ..base.memory import ROW_VECTORS, check_memory
 from ..base.targets import class_targets
-from ..base.validation import Interval, StrOptions, as_targets, check_weights
+from ..base.validation import Interval, StrOptions, as_targets, check_some_weight, check_weights
 from .search import (
     LONGEST,
     Problem,
@@ -133,8 +133,7 @@ def learn_gamma(
         classification = labels.dtype.kind not in "fiu"
     rows, checked = check_X_y(X, y, dtype=np.float64, order="C", multi_output=True, y_numeric=not classification)
     weight = check_weights(sample_weight, rows)
-    if not (weight > 0).any():
-        raise ValueError("sample_weight is zero for every row: give at least one row a positive weight")
+    check_some_weight(weight)
     if classification:
         classes = np.unique(checked[weight > 0])
         if len(classes) < 2:

@@ -14,10 +14,10 @@ from sklearn.base import clone
 from .. import _core
 from ..base.canonical import Canonical, Table, canonical_rows, draw_seed
 from ..base.memory import check_memory
-from ..base.validation import as_targets, check_array, check_weights, checked_block, ridge_grid
+from ..base.validation import as_targets, check_array, check_some_weight, check_weights, checked_block, ridge_grid
 from ..dense.base import ALPHAS, GAMMA_FACTORS, BatchLSSVM
-from ..select.selectors import kernel_for
-from ..stream.base import OnlineBase
+from ..select.task import kernel_for
+from ..stream.online_model import OnlineModel
 from ..subset.base import SubsetBase
 from ..subset.state import GCV_TOLL, Basis, Centred, SubsetState, solution_doubles, sums_doubles
 
@@ -139,8 +139,7 @@ def tune(
     grid = ALPHAS if alphas is None else ridge_grid(alphas)
     rows = check_array(X, dtype=np.float64, order="C", input_name="X")
     weight = check_weights(sample_weight, rows)
-    if not (weight > 0).any():
-        raise ValueError("sample_weight is zero for every row: give at least one row a positive weight")
+    check_some_weight(weight)
     widths = _widths(estimator, gammas, rows, canonical_rows(rows, weight, draw_seed(estimator.random_state)))
 
     found: list[_Width] = []
@@ -186,7 +185,7 @@ def _objects(values: list[Any]) -> NDArray[Any]:
 def _family(estimator: Any, criterion: str) -> Callable[..., Iterator[_Width]]:
     if isinstance(estimator, SubsetBase):
         return _subset
-    if isinstance(estimator, OnlineBase):
+    if isinstance(estimator, OnlineModel):
         if estimator.engine == "inverse" or estimator.forgetting < 1:
             what = "engine='inverse'" if estimator.engine == "inverse" else f"forgetting={estimator.forgetting!r}"
             raise ValueError(
