@@ -87,10 +87,11 @@ def canonical_rows(X: Array, weight: Array, seed: int) -> Canonical:
 def canonical_table(X: Array, targets: Array, weight: Array, seed: int = 0) -> Table:
     """Return rows and targets in canonical form; the seed is that of random choices among them, not of their order."""
     used = np.flatnonzero(weight > 0)
-    check_some_weight(weight)
+    if not len(used):
+        check_some_weight(weight)
     (n, d), outputs = X.shape, targets.shape[1]
-    check_memory(n * (d + outputs + ROW_VECTORS), f"{n} rows in canonical order", "fit on a subset of the rows")
     order, begins, pairs = _in_order(X, targets, weight, used, 0)
+    check_memory(n * (d + outputs + ROW_VECTORS), f"{n} rows in canonical order", "fit on a subset of the rows")
     starts = np.flatnonzero(pairs)
     ordered = used[order]
     rows = np.minimum.reduceat(ordered, starts)

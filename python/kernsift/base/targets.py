@@ -114,7 +114,8 @@ class Classification(ClassifierMixin, Expansion):
         check_classification_targets(labels)
         weight = check_weights(sample_weight, rows)
         if begin or self._flat is None:
-            check_some_weight(weight)
+            if sample_weight is not None:
+                check_some_weight(weight)
             self.classes_ = known_classes(labels[weight > 0] if classes is None else np.asarray(classes))
             self._flat = len(self.classes_) == 2
         elif classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):

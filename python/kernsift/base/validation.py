@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator, Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import wraps
 from numbers import Real
 from typing import Any, TypeVar
 
@@ -21,6 +21,7 @@ from .._core import LARGEST, SMALLEST
 from .reports import has_learned
 
 __all__ = [
+    "CheckedParameters",
     "Interval",
     "RealNotInt",
     "StrOptions",
@@ -29,7 +30,6 @@ __all__ = [
     "check_array",
     "check_is_fitted",
     "check_one_row",
-    "check_ridge",
     "check_rows",
     "check_some_weight",
     "check_unchanged",
@@ -49,28 +49,61 @@ E = TypeVar("E")
 fit_context = _fit_context
 
 
-def _as_value_errors(check: Callable[..., Any], place: int) -> Callable[..., Any]:
-    """What numpy cannot make a double of, said in the way of every other refusal; the data are argument `place`."""
+class CheckedParameters(BaseEstimator):
+    """Parameters checked by scikit-learn's constraints, and what these do not say."""
 
-    @wraps(check)
-    def checked(*args: Any, **kwargs: Any) -> Any:
-        what = kwargs.get("input_name", "X") or "X"
-        refuse_dates(args[place], what)
-        if kwargs.get("y_numeric"):
-            refuse_dates(args[place + 1], "y")
+    def _validate_params(self) -> None:
+        for name, value in self.get_params(deep=False).items():
+            if isinstance(value, int) and abs(value) > sys.float_info.max:
+                raise ValueError(f"{name} is a number beyond the range of a double: give a smaller one")
         try:
-            return check(*args, **kwargs)
-        except OverflowError as error:  # a Python integer of more than 308 digits
-            raise ValueError(f"the data hold a number beyond the range of a double: {error}") from error
-        except (ValueError, TypeError) as error:
-            refuse_texts(args[place], what, error)
+            super()._validate_params()
+        except ValueError as error:
+            for name, value in self.get_params(deep=False).items():
+                options = [c.options for c in self._parameter_constraints.get(name, ()) if isinstance(c, StrOptions)]
+                if isinstance(value, str) and options and f"'{name}' parameter" in str(error):
+                    hint = did_you_mean(value, sorted(set().union(*options)))
+                    raise type(error)(f"{error}{hint}") from None
             raise
+        alpha: Any = getattr(self, "alpha", None)
+        if not isinstance(alpha, Real):
+            return
+        if alpha != 0 and not SMALLEST <= float(alpha) <= LARGEST:
+            raise ValueError(
+                f"alpha={alpha!r} is beyond the arithmetic: give a ridge from {SMALLEST:g} to {LARGEST:g} "
+                "(1e-8 to 10 times the number of rows has any effect where k(x, x) is about 1)"
+            )
 
-    return checked
+
+def check_array(array: Any, **options: Any) -> NDArray[Any]:
+    """scikit-learn's, with columns named in errors."""
+    what = options.get("input_name", "X")
+    refuse_dates(array, what)
+    try:
+        return _check_array(array, **options)
+    except (OverflowError, ValueError, TypeError) as error:
+        _explain(error, array, what)
+        raise
 
 
-check_array = _as_value_errors(_check_array, 0)
-validate_data = _as_value_errors(_validate_data, 1)
+def validate_data(estimator: BaseEstimator, X: Any, y: Any = "no_validation", **options: Any) -> Any:
+    """scikit-learn's, with columns named in errors."""
+    if not (isinstance(X, np.ndarray) and X.dtype.kind in "fiub"):
+        refuse_dates(X, "X")
+    if options.get("y_numeric") and not (isinstance(y, np.ndarray) and y.dtype.kind in "fiub"):
+        refuse_dates(y, "y")
+    try:
+        return _validate_data(estimator, X, y, **options)
+    except (OverflowError, ValueError, TypeError) as error:
+        _explain(error, X, "X")
+        raise
+
+
+def _explain(error: Exception, X: Any, what: str) -> None:
+    """Raise an error in our words for what numpy could not make a double of, if that was it."""
+    if isinstance(error, OverflowError):  # a Python integer of more than 308 digits
+        raise ValueError(f"the data hold a number beyond the range of a double: {error}") from error
+    refuse_texts(X, what, error)
 
 
 def at_this_moment(estimator: E) -> E:
@@ -81,12 +114,16 @@ def at_this_moment(estimator: E) -> E:
 
 
 @contextmanager
-def transaction(estimator: E) -> Iterator[E]:
-    """Yield a twin to work on, whose attributes become the estimator's in one step at the end.
+def transaction(estimator: E, *without: str) -> Iterator[E]:
+    """Give a twin to work on, whose attributes become the estimator's in one step at the end.
 
-    If the block raises, the estimator stays as it was, unless rows learned before the error are kept (`has_learned`).
+    The twin begins without the attributes named.  If the block raises, the estimator stays as it was, unless rows
+    learned before the error are kept (`has_learned`).
     """
-    twin = at_this_moment(estimator)
+    twin = object.__new__(type(estimator))
+    twin.__dict__.update(estimator.__dict__)
+    for name in without:
+        twin.__dict__.pop(name, None)
     try:
         yield twin
     except BaseException as error:
@@ -138,16 +175,6 @@ def did_you_mean(word: str, words: Sequence[str]) -> str:
     begins = [known for known in words if word and known.startswith(word)]
     near = begins or difflib.get_close_matches(word, words, n=1, cutoff=0.6)
     return f" (did you mean {near[0]!r}?)" if near else ""
-
-
-def check_ridge(alpha: Any) -> None:
-    """Refuse a ridge whose products overflow.  (Zero, and what is no number, is for the caller to judge.)"""
-    number: Any = alpha if isinstance(alpha, Real) else 0
-    if number != 0 and not SMALLEST <= number <= LARGEST:
-        raise ValueError(
-            f"alpha={alpha!r} is beyond the arithmetic: give a ridge from {SMALLEST:g} to {LARGEST:g} "
-            "(1e-8 to 10 times the number of rows has any effect where k(x, x) is about 1)"
-        )
 
 
 def ridge_grid(alphas: ArrayLike) -> NDArray[np.float64]:

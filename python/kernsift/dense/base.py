@@ -12,21 +12,19 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _core
 from ..base.canonical import Table, canonical_table, draw_seed
 from ..base.expansion import Expansion, KernelExpansion
-from ..base.kernel import LEARNING_CONSTRAINTS, resolve_gamma
+from ..base.kernel import LEARNING_CONSTRAINTS, resolve_gamma, wants_learning
 from ..base.probabilities import fit_temperature
 from ..base.targets import Probabilities, Regression, Rows
 from ..base.validation import (
     Interval,
     StrOptions,
     check_rows,
-    check_some_weight,
     fit_context,
-    forget,
     ridge_grid,
     transaction,
 )
 from ..select.task import kernel_of
-from ..widths.learn_gamma import learned_width, wants_learning
+from ..widths.learn_gamma import learned_width
 from .robust import iterate_weights
 
 # What alpha="loo" and gamma="loo" look through unless told.
@@ -58,7 +56,6 @@ class BatchLSSVM(Expansion):
 
     def _fit_rows(self, rows: Rows) -> None:
         X, targets, weight = rows
-        check_some_weight(weight)
         table = canonical_table(X, targets, weight, self._table_seed())
         self._check_memory(len(table.X), X.shape[1], targets.shape[1])
         v = table.weight
@@ -111,7 +108,6 @@ class BatchLSSVM(Expansion):
         return ridge_grid(self.alphas)
 
     def _widths(self, table: Table) -> list[Any]:
-        forget(self, "learned_gamma_")
         if wants_learning(self.gamma):
             return [learned_width(self, table.X, table.targets, table.weight)]
         if not (isinstance(self.gamma, str) and self.gamma == "loo"):
@@ -269,7 +265,7 @@ class BatchRegressor(Regression, BatchLSSVM):
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each row's squared error; rows of weight zero are skipped.
         """
-        with transaction(self) as new:
+        with transaction(self, "learned_gamma_") as new:
             new._fit_rows(new._checked(X, y, sample_weight))
         return self
 
@@ -294,10 +290,10 @@ class BatchClassifier(Probabilities, BatchLSSVM):
         sample_weight : array-like of shape (n_samples,), optional
             Rows of weight zero are skipped; a class that has no other is not a class.
         """
-        with transaction(self) as new:
+        with transaction(self, "learned_gamma_") as new:
             rows = new._checked(X, y, sample_weight)
-            new._codes = new._codes_of(rows.targets)
             new._fit_rows(rows)
+            new._codes = new._codes_of(rows.targets)
         return self
 
     @property

@@ -132,7 +132,7 @@ class RiverStream:
         estimator._validate_params()
         self._width = 1.0 / len(names) if self.gamma is None else float(self.gamma)
         estimator.gamma = np.full(len(names), self._width)
-        self._core = estimator._start(Rows(first[None, :], np.zeros((1, 1)), np.ones(1)))
+        self._core = estimator._begin(Rows(first[None, :], np.zeros((1, 1)), np.ones(1)))
         self._check_each = estimator.kernel in ("polynomial", "linear")
         self._name(names)
 

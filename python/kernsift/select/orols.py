@@ -126,7 +126,7 @@ class OROLSRegressor(Regression, OROLSBase):
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each row's squared error; rows of weight zero are skipped.
         """
-        with transaction(self) as new:
+        with transaction(self, "learned_gamma_") as new:
             rows = new._checked(X, y, sample_weight)
             found = new._select(rows.X, [rows.targets], rows.weight)[0]
             new._keep_one(rows.X, found)
@@ -277,7 +277,7 @@ class OROLSClassifier(Classification, OROLSBase):
         sample_weight : array-like of shape (n_samples,), optional
             Rows of weight zero are skipped; a class that has no other is not a class.
         """
-        with transaction(self) as new:
+        with transaction(self, "learned_gamma_") as new:
             rows = new._checked(X, y, sample_weight)
             if new._flat or new.basis == "shared":
                 new._keep_one(rows.X, new._select(rows.X, [rows.targets], rows.weight)[0])

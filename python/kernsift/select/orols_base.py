@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from .. import _core
 from ..base.canonical import Table, canonical_table, draw_seed
 from ..base.expansion import Expansion, KernelExpansion
-from ..base.kernel import LEARNING_CONSTRAINTS
+from ..base.kernel import LEARNING_CONSTRAINTS, wants_learning
 from ..base.memory import ROW_VECTORS, check_memory
 from ..base.threads import n_threads
 from ..base.validation import (
@@ -23,9 +23,8 @@ from ..base.validation import (
     check_rows,
     check_some_weight,
     check_weights,
-    forget,
 )
-from ..widths.learn_gamma import wants_learning, width_of
+from ..widths.learn_gamma import width_of
 from .orols_noise import design_of, noise_variance
 from .task import kernel_of
 
@@ -187,7 +186,6 @@ class OROLSBase(Expansion):
         widths = [self.gamma] if self.gammas is None else list(self.gammas)
         if not widths:
             raise ValueError("gammas is empty: give at least one width, or None to use gamma")
-        forget(self, "learned_gamma_")
         table = canonical_table(X, np.hstack(targets), weight, draw_seed(self.random_state))
         if any(map(wants_learning, widths)):
             learned = width_of(self, table)

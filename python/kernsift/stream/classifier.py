@@ -12,7 +12,7 @@ from .. import _core
 from ..base.probabilities import softmax
 from ..base.targets import Probabilities, Rows
 from ..base.validation import fit_context, is_empty_block, transaction
-from .learning import Prequential, check_delay
+from .learning import FORMER, Prequential, check_delay
 from .online_model import OnlineModel
 
 
@@ -78,7 +78,7 @@ class OnlineLSSVMClassifier(Probabilities, OnlineModel):
     True
     """
 
-    _calibration: tuple[float, float]  # log temperature and its Fisher information
+    _calibration = (0.0, 1.0)  # log temperature and its Fisher information
     _exact_apriori = True
 
     @property
@@ -86,10 +86,6 @@ class OnlineLSSVMClassifier(Probabilities, OnlineModel):
         """Factor on the scores inside the softmax of ``predict_proba``."""
         self._fitted()
         return float(np.exp(self._calibration[0]))
-
-    def _begin(self, rows: Rows, whole: bool = False, gamma: Any = None) -> Any:
-        self._calibration = (0.0, 1.0)
-        return super()._begin(rows, whole, gamma)
 
     def _calibrate(self, apriori: NDArray[np.float64], rows: Rows) -> None:
         known = ~np.isnan(apriori[:, 0])
@@ -108,8 +104,9 @@ class OnlineLSSVMClassifier(Probabilities, OnlineModel):
         sample_weight : array-like of shape (n_samples,), optional
             Rows of weight zero are skipped; a class that has no other is not a class.
         """
-        with transaction(self) as new:
-            new._fit(X, y, sample_weight)
+        with transaction(self, *FORMER) as new:
+            rows = new._checked(X, y, sample_weight)
+            new._learn(rows, restart=True, whole=True)
         return self
 
     @fit_context(prefer_skip_nested_validation=True)

@@ -9,13 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import NotFittedError
 
+from .._core import Kernel
+from ..base.kernel import resolve_gamma, wants_learning
 from ..base.reports import CallbackSupport, in_blocks, stopped
 from ..base.targets import Rows
 from ..base.threads import n_threads
 from ..base.validation import check_one_row, check_rows, check_some_weight, forget, one_row, transaction
-from ..widths.learn_gamma import learned_width, wants_learning
+from ..widths.learn_gamma import learned_width
 from .core_model import OUTCOMES
-from .parameters import OnlineParameters
+from .parameters import ENGINES, OnlineParameters
 from .ridge import choose_if_due, choose_ridge, until_choices
 
 Array = NDArray[np.float64]
@@ -23,6 +25,8 @@ Array = NDArray[np.float64]
 # Rows that `update` and `prequential` keep before they begin a stream with gamma="scale" or "median", whose widths come
 # from these rows.  (A first `partial_fit` takes them from its block.)
 FIRST_ROWS = 100
+# What a stream that begins again leaves behind.
+FORMER = ("learned_gamma_", "_warm_up", "_waiting", "_calibration")
 
 
 class Prequential(NamedTuple):
@@ -76,28 +80,38 @@ class Learning(CallbackSupport, OnlineParameters):
             self._check_unchanged_params()
         return self._checked(X, y, sample_weight, *classes, begin=self._core is None and self._waiting is None)
 
-    def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: Any) -> None:
-        rows = self._checked(X, y, sample_weight)
-        check_some_weight(rows.weight)
-        self._learn(rows, restart=True, whole=True)
-
     def _go_on(self, X: ArrayLike, y: ArrayLike, sample_weight: Any, *classes: Any) -> None:
-        restart = self._core is None
         rows = self._next(X, y, sample_weight, *classes)
-        if restart:
+        if self._core is not None:
+            self._learn(rows, restart=False)
+        else:
             rows = rows.after(self._kept())
             check_some_weight(rows.weight)
-        self._learn(rows, restart=restart)
+            self._restart(rows)
+
+    def _begin(self, rows: Rows, whole: bool = False, gamma: Any = None) -> Any:
+        """Make the core for a stream that begins with these rows, and ends with them where they are the `whole`."""
+        widths = resolve_gamma(self.gamma if gamma is None else gamma, rows.X, rows.weight, self.random_state)
+        centre = np.ascontiguousarray(rows.X[0])
+        kernel = Kernel(self.kernel, widths, int(self.degree), float(self.coef0), centre)
+        core = ENGINES[self.engine](kernel, *self._settings(len(rows.X), rows.targets.shape[1], whole))
+        how = ("n_jobs", "verbose")  # these change how rows are learned, not what
+        self._begun_with = {name: value for name, value in self.get_params(deep=False).items() if name not in how}
+        return core
 
     def _learn(self, rows: Rows, *, restart: bool, whole: bool = False) -> None:
         """Send checked rows to the core: first those up to which learned widths become known, then the rest."""
-        if restart:
-            forget(self, "learned_gamma_", "_warm_up", "_waiting")
-        n = len(rows.X)
         due = None if whole else self._until_widths(rows.weight, restart)
-        cut = n if due is None else due
-        if self._learn_part(rows.part(slice(cut)), restart, whole, before=0, total=n) and cut < n:
-            self._learn_part(rows.part(slice(cut, n)), False, False, before=cut, total=n)
+        n = len(rows.X)
+        if due is None or due == n:
+            self._learn_part(rows, restart, whole, before=0, total=n)
+        elif self._learn_part(rows.part(slice(due)), restart, whole, before=0, total=n):
+            self._learn_part(rows.part(slice(due, n)), False, False, before=due, total=n)
+
+    def _restart(self, rows: Rows) -> None:
+        """Learn rows from the beginning, as `partial_fit` does."""
+        forget(self, *FORMER)
+        self._learn(rows, restart=True)
 
     def _until_widths(self, weight: Array, restart: bool) -> int | None:
         """Rows of a block until widths are learned; None if they are learned already or not by this block."""
@@ -114,7 +128,7 @@ class Learning(CallbackSupport, OnlineParameters):
             # a model with gamma="scale" until the widths are learned, from the rows so far, with which it begins again
             so_far = rows if restart or self._warm_up is None else rows.after(Rows(*self._warm_up))
             if whole or so_far.n_weighted >= self.learn_rows:
-                forget(self, "_warm_up")
+                forget(self, "_warm_up", "_calibration")
                 kept, rows, restart = len(so_far.X) - len(rows.X), so_far, True
                 gamma = learned_width(self, *rows)
             else:
@@ -172,7 +186,7 @@ class Learning(CallbackSupport, OnlineParameters):
         if new_widths:
             if not wants_learning(self.gamma):
                 raise ValueError(f"new_widths=True learns the widths again, and gamma={self.gamma!r} gives them")
-            with transaction(self) as new:
+            with transaction(self, *FORMER) as new:
                 new._learn(rows, restart=True, whole=True)
             core = self._core
         check_rows(core.kernel, rows.X)
@@ -201,7 +215,7 @@ class Learning(CallbackSupport, OnlineParameters):
         if first is None:
             self._waiting = tuple(rows)
             return None
-        self._learn(rows, restart=True)
+        self._restart(rows)
         return first
 
     def _predict_then_learn(
@@ -248,7 +262,7 @@ class Learning(CallbackSupport, OnlineParameters):
                 kept = rows.part(slice(learned, end)).after(Rows(*self._warm_up))
                 self._warm_up = tuple(kept)
                 if until is not None:
-                    self._learn(kept, restart=True)
+                    self._restart(kept)
             learned = end
         return mean, variance, n_basis
 

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..base.targets import Regression
 from ..base.threads import n_threads
-from ..base.validation import fit_context, is_empty_block, transaction
-from .learning import Prequential, check_delay
+from ..base.validation import check_some_weight, fit_context, is_empty_block, transaction
+from .learning import FORMER, Prequential, check_delay
 from .online_model import OnlineModel
 
 
@@ -133,8 +133,11 @@ class OnlineLSSVMRegressor(Regression, OnlineModel):
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each row's squared error; rows of weight zero are skipped.
         """
-        with transaction(self) as new:
-            new._fit(X, y, sample_weight)
+        with transaction(self, *FORMER) as new:
+            rows = new._checked(X, y, sample_weight)
+            if sample_weight is not None:
+                check_some_weight(rows.weight)
+            new._learn(rows, restart=True, whole=True)
         return self
 
     @fit_context(prefer_skip_nested_validation=True)

@@ -8,14 +8,13 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from .. import _core
-from ..base.kernel import LEARNING_CONSTRAINTS, make_kernel
+from ..base.kernel import LEARNING_CONSTRAINTS
 from ..base.memory import check_memory
-from ..base.targets import Rows
 from ..base.validation import Interval, StrOptions
 from .core_model import ADMISSIONS, CoreModel
 from .ridge import FIRST_RIDGE
 
-_ENGINES = {"orthonormal": _core.OnlineLSSVM, "inverse": _core.OnlineInverse}
+ENGINES = {"orthonormal": _core.OnlineLSSVM, "inverse": _core.OnlineInverse}
 
 
 class OnlineParameters(CoreModel):
@@ -29,7 +28,7 @@ class OnlineParameters(CoreModel):
         "usefulness_tol": [Interval(Real, 0, None, closed="left")],
         "admission": [StrOptions(set(ADMISSIONS))],
         "fit_intercept": ["boolean"],
-        "engine": [StrOptions(set(_ENGINES))],
+        "engine": [StrOptions(set(ENGINES))],
         "swap_until": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
         "exact_rows": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
         "oversample": [Interval(Integral, 1, None, closed="left")],
@@ -91,18 +90,15 @@ class OnlineParameters(CoreModel):
 
     on_full: str = "prune"  # what an admission means at the cap; a parameter of KRLS only
 
-    def _start(self, rows: Rows, whole: bool = False, gamma: Any = None) -> Any:
-        """Make the core for a stream that begins with these rows, and ends with them where they are the `whole`."""
+    def _settings(self, n: int, n_outputs: int, whole: bool) -> tuple[Any, ...]:
+        """Arguments of the core after the kernel, for a stream that begins with n rows, the `whole` of it or not."""
         self._check_beyond_the_papers()
-        gamma, n_outputs = self.gamma if gamma is None else gamma, rows.targets.shape[1]
-        kernel = make_kernel(self.kernel, gamma, self.degree, self.coef0, rows.X, rows.weight, self.random_state)
         # Everything else grows with the kernels, from eight on. Coordinates, targets and weights of the recent rows are
         # there for all of them from the first.
         ring = self._ring(whole)
         what = "window" if self.window is not None else "exact_rows"
         check_memory(ring * (8 + n_outputs + 1), f"{what}={ring}", f"keep fewer recent rows ({what})")
-        return _ENGINES[self.engine](
-            kernel,
+        return (
             n_outputs,
             self._ridge(),
             float(self.novelty_tol),
@@ -110,7 +106,7 @@ class OnlineParameters(CoreModel):
             self.admission,
             self._cap(),
             bool(self.fit_intercept),
-            self._swaps(len(rows.X) if whole else None),
+            self._swaps(n if whole else None),
             ring,
             float(self.forgetting),
             self.on_full,
@@ -152,13 +148,6 @@ class OnlineParameters(CoreModel):
 
     def _beyond_the_papers(self) -> bool:
         return self.engine == "orthonormal"
-
-    def _begin(self, rows: Rows, whole: bool = False, gamma: Any = None) -> Any:
-        """Make the core, and note the parameters it begins with."""
-        core = self._start(rows, whole, gamma)
-        how = ("n_jobs", "verbose")  # these change how rows are learned, not what
-        self._begun_with = {name: value for name, value in self.get_params(deep=False).items() if name not in how}
-        return core
 
     def _check_beyond_the_papers(self) -> None:
         beyond: dict[str, tuple[Any, ...]] = {

@@ -240,11 +240,6 @@ def learn(
     return _report(gamma, unit, active, alpha, error, error_one, chosen, how, held_out, work, begin)
 
 
-def wants_learning(gamma: Any) -> bool:
-    """Whether gamma is "learn"."""
-    return isinstance(gamma, str) and gamma == "learn"
-
-
 def learned_width(estimator: Any, X: Array, targets: Array, weight: Array) -> Array:
     """Learn the widths of an estimator from rows in any order."""
     return width_of(estimator, canonical_table(X, targets, weight, draw_seed(estimator.random_state)))
