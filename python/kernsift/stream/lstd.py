@@ -227,11 +227,6 @@ class KernelLSTD(CoreModel):
         return in_precision_of(S, self._fitted().predict(self._rows(S)))
 
     @property
-    def dual_coef_(self) -> NDArray[np.float64]:
-        """Coefficients of the kernels."""
-        return self._fitted().coef
-
-    @property
     def basis_indices_(self) -> NDArray[np.int64]:
         """Numbers of the transitions the kernels' centres came from, in the order seen."""
         return self._fitted().indices // 2
