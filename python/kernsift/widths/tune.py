@@ -14,7 +14,7 @@ from sklearn.base import clone
 from .. import _core
 from ..base.canonical import Canonical, Table, canonical_rows, draw_seed
 from ..base.memory import check_memory
-from ..base.validation import as_targets, check_array, check_some_weight, check_weights, checked_block, ridge_grid
+from ..base.validation import check_array, check_some_weight, check_weights, ridge_grid
 from ..dense.base import ALPHAS, GAMMA_FACTORS, BatchLSSVM
 from ..select.task import kernel_for
 from ..stream.online_model import OnlineModel
@@ -248,7 +248,7 @@ def _subset(
         # alpha="gcv" is what a basis that looks at y is chosen with
         model = clone(estimator).set_params(gamma=gamma, alpha="gcv")
         model._validate_params()
-        table = model._table(*model._block(X, y, weight, None, restart=True))
+        table = model._table(model._checked(X, y, weight))
         state = model._gather(table)
         problem = Centred(state, bool(model.fit_intercept))
         errors = _criterion(problem, model._basis, (table.X, table.targets, table.weight), alphas, criterion)
@@ -275,13 +275,8 @@ def _online(
     for gamma in widths:
         begin = time.perf_counter()
         model = clone(estimator).set_params(gamma=gamma).fit(X, y, sample_weight=weight)
-        if hasattr(model, "classes_"):
-            data, labels = checked_block(model, X, y, reset=False)
-            targets = model._encode(labels, weight)
-        else:
-            data, values = checked_block(model, X, y, reset=False, multi_output=True, y_numeric=True)
-            targets = as_targets(values)
-        rows = (data, targets, weight)
+        rows = model._checked(X, y, weight, begin=False)
+        data, targets, _ = rows
         _check_exact(model.n_basis_, data.shape, targets.shape[1], criterion)
         basis = Basis.of(model._fitted().kernel, model.basis_vectors_, model.basis_indices_)
         problem = Centred(SubsetState.of(basis, *rows), bool(model.fit_intercept))
