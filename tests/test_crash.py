@@ -10,10 +10,10 @@ import time
 import traceback
 from pathlib import Path
 
-import crashing
 import kernsift
 import numpy as np
 import pytest
+from soak import crashing
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="as on POSIX"),

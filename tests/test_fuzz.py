@@ -1,4 +1,4 @@
-"""Mutated inputs and mutated files, as many as a test may take; a million of them: ``python bench/reliability``."""
+"""Mutated inputs and mutated files, as many as a test may take; a million of them: ``python tests/soak``."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from pathlib import Path
 import kernsift
 import numpy as np
 import pytest
-from fuzzing import VARIANTS, states_are_finite, table
+import soak
 from kernsift import _archive, _table
 from sklearn.base import is_classifier
 from sklearn.utils.validation import has_fit_parameter
+from soak.calls import VARIANTS, states_are_finite, table
 
-HERE = Path(__file__).parent
+TESTS = Path(soak.__file__).parents[1]
 
 RUN = """
 import faulthandler, sys
 faulthandler.enable()
 sys.path.insert(0, {here!r})
-import {module}
-fuzzer = {module}.{kind}({seed})
+from soak.{module} import {kind}
+fuzzer = {kind}({seed})
 for number in range({steps}):
     try:
         fuzzer.step()
@@ -35,16 +36,16 @@ assert answered > {least} * {steps} and refused > {least} * {steps}, fuzzer.coun
 """
 
 
-def run(kind, seed, steps, least, module="fuzzing"):
+def run(kind, seed, steps, least, module="files"):
     """In a process of its own: a crash is then a failure like another."""
-    code = RUN.format(here=str(HERE), module=module, kind=kind, seed=seed, steps=steps, least=least)
+    code = RUN.format(here=str(TESTS), module=module, kind=kind, seed=seed, steps=steps, least=least)
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=900)
     assert out.returncode == 0, out.stdout[-2000:] + out.stderr[-4000:]
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_no_input_crashes_hangs_or_spoils_a_model(seed):
-    run("Fuzzer", seed, 3000, 0.1)
+    run("Fuzzer", seed, 3000, 0.1, "calls")
 
 
 def test_no_file_crashes_runs_or_takes_memory():
@@ -52,7 +53,7 @@ def test_no_file_crashes_runs_or_takes_memory():
 
 
 def test_no_structure_under_a_right_checksum_crashes_or_takes_memory():
-    run("StructuredFuzzer", 0, 600, 0.2, "fuzzing_files")
+    run("StructuredFuzzer", 0, 600, 0.2, "structures")
 
 
 def test_no_table_crashes_or_takes_memory():

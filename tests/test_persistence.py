@@ -10,13 +10,13 @@ import pickletools
 import subprocess
 import sys
 
-import crashing
 import joblib
 import kernsift
 import numpy as np
 import pytest
 import skops.io
 from kernsift import OnlineLSSVMClassifier, OnlineLSSVMRegressor, _core
+from soak import crashing
 
 
 def skops_round_trip(model):

@@ -2,38 +2,22 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
-from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import oracles
 import pytest
-
-FOLDER = Path(__file__).parents[1] / "bench" / "reliability"
-
-
-@pytest.fixture(scope="module")
-def bench():
-    """Modules of the bench by name; they leave nothing behind for other tests that have one of the same name."""
-    before = set(sys.modules)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(FOLDER))
-        yield importlib.import_module
-    for name in set(sys.modules) - before:
-        if Path(getattr(sys.modules[name], "__file__", None) or "/").parent == FOLDER:
-            del sys.modules[name]
+import soak.drift
+from soak import equations, mutants, page, reference
 
 
 @pytest.fixture(scope="module")
-def drift(bench) -> ModuleType:
-    reference = bench("reference")
+def drift() -> ModuleType:
     try:
         reference.library()
     except reference.CannotCompile as why:
         pytest.skip(str(why))
-    return bench("drift")
+    return soak.drift
 
 
 def literal(core_log: list, alpha: float, forgetting: float) -> oracles.Solution:
@@ -71,45 +55,45 @@ def test_the_compiled_reference_is_the_batch_solution(drift, name, bound):
     """Two programs in the same arithmetic differ by its rounding, 5e-20, times the condition of the factors: some
     hundreds at most where TOL1 is 1e-2, up to 1e6 where 1e-4 lets kernels in that are nearly alike.  In double it
     would be two thousand times as much."""
-    model, reference, parameters, moves = drift.start(name)
+    model, batch, parameters, moves = drift.start(name)
     log = []
     for X, y in drift.stream(moves, 3000):
         for part in np.array_split(np.arange(len(X)), 7):  # whatever the blocks
             X_part, y_part = X[part], y[part]
             _, outcome, victim = model.learn(X_part, y_part[:, None], np.ones(len(part)), False)
-            reference.learn(X_part, y_part, outcome, victim)
+            batch.learn(X_part, y_part, outcome, victim)
             log.append((X_part, y_part, outcome, victim))
     truth = literal(log, parameters["alpha"], parameters.get("forgetting", 1.0))
-    assert reference.indices.tolist() == truth.indices.tolist() == model.indices.tolist()
+    assert batch.indices.tolist() == truth.indices.tolist() == model.indices.tolist()
     changes = sum(int(np.isin(outcome, (oracles.ADMITTED, oracles.SWAPPED)).sum()) for *_, outcome, _ in log)
     assert changes > (20 if moves == "moving" else 5)
     expected = truth.predict(X[-200:])[:, 0]
-    error = np.abs(reference.predict(X[-200:]) - expected).max() / np.abs(expected).max()
+    error = np.abs(batch.predict(X[-200:]) - expected).max() / np.abs(expected).max()
     assert error < bound
 
 
 @pytest.mark.parametrize("name", ["window α=1 TOL1=0.01", "window α=0.0001 TOL1=0.0001", "window α=1e-08 TOL1=0.0001"])
 def test_a_window_does_not_drift(drift, name):
     """1e-6 is what a window promises; 20,000 rows, 200 windows one after the other, end at 1e-11."""
-    model, reference, _, moves = drift.start(name)
+    model, batch, _, moves = drift.start(name)
     for X, y in drift.stream(moves, 3000):
         _, outcome, victim = model.learn(X, y[:, None], np.ones(len(X)), False)
-        reference.learn(X, y, outcome, victim)
-    expected = reference.predict(X[-200:])
-    assert model.indices.tolist() == reference.indices.tolist()
+        batch.learn(X, y, outcome, victim)
+    expected = batch.predict(X[-200:])
+    assert model.indices.tolist() == batch.indices.tolist()
     assert np.abs(model.predict(np.ascontiguousarray(X[-200:]))[:, 0] - expected).max() < 1e-6 * np.abs(expected).max()
 
 
 def test_the_reference_refuses_rows_of_other_lengths(drift):
-    reference = drift.Reference(2, 0.5, 1.0)
+    batch = drift.Reference(2, 0.5, 1.0)
     with pytest.raises(ValueError, match="2 features"):
-        reference.predict(np.ones((3, 4)))
+        batch.predict(np.ones((3, 4)))
     with pytest.raises(ValueError, match="a row"):
-        reference.learn(np.ones((3, 2)), np.ones(2), np.zeros(3), np.zeros(3))
+        batch.learn(np.ones((3, 2)), np.ones(2), np.zeros(3), np.zeros(3))
 
 
-def test_rows_join_the_table_of_the_page_in_their_order(bench, tmp_path):
-    page, out = bench("page"), tmp_path / "page.md"
+def test_rows_join_the_table_of_the_page_in_their_order(tmp_path):
+    out = tmp_path / "page.md"
 
     def section(rows: dict[str, int], head: str = "| what | error |") -> list[str]:
         table = [f"| {name} | {value} |" for name, value in rows.items()]
@@ -150,25 +134,23 @@ def test_rows_join_the_table_of_the_page_in_their_order(bench, tmp_path):
         ("if (!(a > b)) return Outcome::rejected", "condition", "if (!(!(a > b))) return Outcome::rejected"),
     ],
 )
-def test_a_statement_is_made_wrong(bench, statement, what, wrong):
-    assert (what, wrong) in bench("equations").mutants(statement)
+def test_a_statement_is_made_wrong(statement, what, wrong):
+    assert (what, wrong) in mutants.mutants(statement)
 
 
-def test_an_index_is_not_made_wrong(bench):
-    assert bench("equations").mutants("P.remove(row)") == [("left out", "(void)0")]
+def test_an_index_is_not_made_wrong():
+    assert mutants.mutants("P.remove(row)") == [("left out", "(void)0")]
 
 
-def test_every_equation_has_a_statement_and_tests(bench):
+def test_every_equation_has_a_statement_and_tests():
     """What the nightly run makes wrong is there for each row; a tag on a comment line alone says nothing."""
-    equations = bench("equations")
     rows, places = equations.rows(equations.ROOT), equations.places(equations.ROOT)
     assert len(rows) > 50
     assert [tag for tag, tests in rows.items() if not tests] == []
     assert [tag for tag in rows if tag not in places] == []
 
 
-def test_a_sample_of_equations_follows_from_the_commit(bench):
-    equations = bench("equations")
+def test_a_sample_of_equations_follows_from_the_commit():
     first, again, other = (equations.chosen(equations.ROOT, "quick", None, c) for c in ("a", "a", "b"))
     assert first == again != other
     assert len(first) == 3
@@ -185,8 +167,8 @@ def test_a_sample_of_equations_follows_from_the_commit(bench):
         ("void f() {  // [JP 14]\n  a = b;\n}\n", None),
     ],
 )
-def test_a_tagged_statement_is_found_whole(bench, tmp_path, text, statement):
+def test_a_tagged_statement_is_found_whole(tmp_path, text, statement):
     (tmp_path / "cpp" / "core").mkdir(parents=True)
     (tmp_path / "cpp" / "core" / "a.cpp").write_text(text)
-    found = bench("equations").places(tmp_path).get("JP 14", [])
+    found = equations.places(tmp_path).get("JP 14", [])
     assert [text[place.begin : place.end] for place in found] == ([statement] if statement else [])

@@ -1,6 +1,6 @@
 """Drift of the orthonormal engine over long streams, against a reference in extended precision that keeps everything.
 
-The reference is bench/native/long_batch.cpp: the weighted information of all rows so far as a triangular factor in long
+The reference is tests/soak/long_batch.cpp: the weighted information of all rows so far as a triangular factor in long
 double (64 bits of mantissa on x86), changed by the definitions when a kernel joins or leaves, re-triangularised by
 Householder reflections.  It shares nothing with the core but the log of who joined and left.  A test holds it against the
 oracle in numpy; against itself in 113 bits (`Reference(..., quad=True)`) its own error is a hundredth of the core's or less.
@@ -9,6 +9,7 @@ oracle in numpy; against itself in 113 bits (`Reference(..., quad=True)`) its ow
 # ruff: noqa: E501 - lines of the page
 from __future__ import annotations
 
+import argparse
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -16,11 +17,15 @@ from typing import Any
 import kernsift
 import numpy as np
 import oracles
-from reference import Reference, WindowReference
+from measure.command import wanted
+from measure.page import head, row
+
+from . import page
+from .reference import Reference, WindowReference
 
 CHECKPOINTS = {
     "quick": [20_000],
-    "middle": [10_000, 100_000, 300_000],
+    "default": [10_000, 100_000, 300_000],
     "full": [10_000, 100_000, 1_000_000, 10_000_000],
 }
 BLOCK = 8192
@@ -78,7 +83,7 @@ def start(name: str) -> tuple[Any, Reference | WindowReference, dict[str, Any], 
     return core, Reference(2, GAMMA, parameters["alpha"], parameters.get("forgetting", 1.0)), parameters, moves
 
 
-def soak(name: str, stops: list[int], say: Any) -> Iterator[list[str]]:
+def soak(name: str, stops: list[int]) -> Iterator[list[str]]:
     """The errors of one configuration, as cells: at each of its checkpoints what is known by then."""
     core, reference, parameters, moves = start(name)
     begin, seen, cells = time.process_time(), 0, []
@@ -90,7 +95,7 @@ def soak(name: str, stops: list[int], say: Any) -> Iterator[list[str]]:
             try:
                 _, outcome, victim = core.learn(X[first:end], y[first:end, None], np.ones(end - first), False)
             except RuntimeError as error:  # a checked build found the state broken
-                say(f"{name}: after {seen:,} rows {error}")
+                print(f"{name}: after {seen:,} rows {error}")
                 cells += [f"**after {seen:,} rows: {error}**", *["-"] * len(stops)]
                 yield [name, str(len(reference.indices)), "-", *cells[: len(stops)]]
                 return
@@ -98,7 +103,7 @@ def soak(name: str, stops: list[int], say: Any) -> Iterator[list[str]]:
             seen += end - first
             if seen in stops:
                 cells.append(_error(core, reference, X, parameters))
-                say(f"{name}: {seen:,} rows, {cells[-1]}, {time.process_time() - begin:.0f} s of CPU")
+                print(f"{name}: {seen:,} rows, {cells[-1]}, {time.process_time() - begin:.0f} s of CPU", flush=True)
                 gone = core.counters.tolist()[oracles.SWAPPED]
                 yield [name, str(core.n_basis), f"{gone:,}", *cells, *[""] * (len(stops) - len(cells))]
 
@@ -117,16 +122,20 @@ def _error(core: Any, reference: Reference | WindowReference, X: np.ndarray, par
 
 def names(size: str, only: list[str] | None = None) -> list[str]:
     """The configurations of a size, or those whose name holds one of `only`; those with the fewest kernels first."""
-    found = [n for n in CONFIGURATIONS if only is None or any(part in n for part in only)]
+    found = [name for name in CONFIGURATIONS if wanted(name, only)]
     if size == "quick" and only is None:
         found = [found[1], *[n for n in found if " " in n and "=1 " in n and n[0] in "cfw"]]
+    if not found:
+        raise SystemExit(f"no configuration of the drift has one of {only} in its name")
     return sorted(found, key=lambda name: -CONFIGURATIONS[name][0]["novelty_tol"])
 
 
-def run(size: str, say: Any, configuration: str) -> Iterator[list[str]]:
-    """The section with one row, again at each checkpoint."""
-    for row in soak(configuration, CHECKPOINTS[size], say):
-        yield section(size, [row])
+def run(asked: argparse.Namespace) -> Iterator[list[str]]:
+    """The section with one row, again at each checkpoint of each configuration."""
+    whole = page.whole_rows(asked.out, section(asked.mode, [])) if asked.resume else set()
+    for name in names(asked.mode, asked.only):
+        for cells in soak(name, CHECKPOINTS[asked.mode]) if name not in whole else ():
+            yield section(asked.mode, [cells])
 
 
 def section(size: str, rows: list[list[str]]) -> list[str]:
@@ -135,7 +144,7 @@ def section(size: str, rows: list[list[str]]) -> list[str]:
         "## Drift",
         "",
         "Two features, rbf of width 0.5: relative error of predictions against the batch solution in extended precision",
-        "after so many rows (`bench/reliability/drift.py` says how it can know). Without a cap all kernels stay; with churn",
+        "after so many rows (`tests/soak/drift.py` says how it can know). Without a cap all kernels stay; with churn",
         "with forgetting (0.999) and with a window (100 rows, solved afresh by the reference) there are 15 at most and the",
         "inputs wander, so that kernels leave for ever. `health()`",
         "is asked at every checkpoint, and what it finds is shown. Rounding the kernel values to double, which nobody can",
@@ -143,7 +152,6 @@ def section(size: str, rows: list[list[str]]) -> list[str]:
         "core also held its state against the invariants after every row or run of rows ([testing](develop/testing.md)); a",
         "row that broke one would be named here.",
         "",
-        "| configuration | kernels | left | " + " | ".join(f"{stop:,} rows" for stop in stops) + " |",
-        "|---|---|---|" + "---|" * len(stops),
-        *["| " + " | ".join(row) + " |" for row in rows],
+        *head(["configuration", "kernels", "left", *(f"{stop:,} rows" for stop in stops)]),
+        *map(row, rows),
     ]

@@ -3,27 +3,24 @@
 # ruff: noqa: E501 - lines of the page
 from __future__ import annotations
 
+import argparse
 import os
 import subprocess
 import sys
-from typing import Any
+from collections.abc import Iterator
+from pathlib import Path
 
-ROWS = {"quick": 20_000, "middle": 200_000, "full": 1_000_000}
-KERNELS = {"quick": 200, "middle": 1000, "full": 1000}
-CALLS = {"quick": 20_000, "middle": 200_000, "full": 1_000_000}
+from measure.page import head, row
 
-# Of code that runs in a process of its own; tests/test_memory.py too.
-HIGHEST = """
-def resident(what):
-    with open("/proc/self/status") as status:
-        return next(int(line.split()[1]) * 1024 for line in status if line.startswith(what))
+ROWS = {"quick": 20_000, "default": 200_000, "full": 1_000_000}
+KERNELS = {"quick": 200, "default": 1000, "full": 1000}
+CALLS = {"quick": 20_000, "default": 200_000, "full": 1_000_000}
 
-def highest(call):
-    with open("/proc/self/clear_refs", "w") as marks:
-        marks.write("5")  # VmHWM, which ru_maxrss tells, begins again
-    before = resident("VmRSS")
-    answer = call()  # there until the peak is read
-    return resident("VmHWM") - before
+# Of code that runs in a process of its own; the tests of memory too.
+HIGHEST = f"""
+import sys
+sys.path.append({str(Path(__file__).resolve().parents[2] / "bench")!r})
+from measure.clock import highest
 """
 
 PROBE = """
@@ -74,25 +71,21 @@ CASES = {
 }
 
 GROWTH = """
-import os, resource
 import numpy as np
 import kernsift
+{highest}
+from measure.clock import status
 
 rng = np.random.default_rng(0)
 X, y = rng.uniform(-2, 2, (1000, 3)), rng.standard_normal(1000)
 model = kernsift.OnlineLSSVMRegressor(gamma=0.5, max_basis=20, usefulness_tol=0.0, {parameters}).partial_fit(X, y)
-page = resource.getpagesize()
-
-def resident():
-    return int(open("/proc/self/statm").read().split()[1]) * page
-
 calls, first = {calls}, None
 for i in range(calls):
     x = X[i % 1000]
     {work}
     if i == calls // 10:
-        first = resident()
-print(resident() - first, model.audit_["evicted"])
+        first = status("VmRSS")
+print(status("VmRSS") - first, model.audit_["evicted"])
 """
 GROWTHS = {
     "update and predict_one": ("", "model.predict_one(x); model.update(x, y[i % 1000])", 1.0),
@@ -106,16 +99,16 @@ GROWTHS = {
 }
 
 
-def _ask(code: str) -> tuple[float, int]:
+def _ask(code: str) -> tuple[float, float]:
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     first, second = out.stdout.split()
-    return float(first), int(second)
+    return float(first), float(second)
 
 
-def run(size: str, say: Any) -> list[str]:
+def run(asked: argparse.Namespace) -> Iterator[list[str]]:
     """Each measurement in a process of its own."""
-    n, m, calls = ROWS[size], KERNELS[size], CALLS[size]
+    n, m, calls = ROWS[asked.mode], KERNELS[asked.mode], CALLS[asked.mode]
     lines = [
         "## Memory",
         "",
@@ -124,20 +117,19 @@ def run(size: str, say: Any) -> list[str]:
         f"[streams.md](streams.md), and beside it what the first call of the kind takes in the same process, with {SMALL_ROWS:,} rows and",
         f"{SMALL_KERNELS} kernels: first use of libraries, and the allocator.",
         "",
-        "| call | peak, MB | formula, MB | first small call, MB | |",
-        "|---|---|---|---|---|",
+        *head(["call", "peak, MB", "formula, MB", "first small call, MB", ""]),
     ]
     for name, (setup, work, doubles) in CASES.items():
-        say(f"memory: {name}")
+        print(f"memory: {name}")
         sizes = {"n": n, "m": m, "small_n": SMALL_ROWS, "small_m": SMALL_KERNELS}
         small, peak = _ask(PROBE.format(highest=HIGHEST, setup=setup, work=work, **sizes))
         bound = 8 * doubles(n, m, 10)
         verdict = "holds" if peak <= bound + small else "**exceeded**"
-        lines.append(f"| {name} | {peak / 1e6:.1f} | {bound / 1e6:.1f} | {small / 1e6:.1f} | {verdict} |")
+        lines.append(row((name, *(f"{size / 1e6:.1f}" for size in (peak, bound, small)), verdict)))
     lines += ["", "Growth of resident memory from a tenth of the calls to the last:", ""]
-    lines += ["| calls | how many | growth, kB |", "|---|---|---|"]
+    lines += head(["calls", "how many", "growth, kB"])
     for name, (parameters, work, part) in GROWTHS.items():
-        say(f"growth: {name}")
-        grown, _ = _ask(GROWTH.format(parameters=parameters, work=work, calls=int(part * calls)))
-        lines.append(f"| {name} | {int(part * calls):,} | {grown / 1e3:.0f} |")
-    return lines
+        print(f"growth: {name}")
+        grown, _ = _ask(GROWTH.format(highest=HIGHEST, parameters=parameters, work=work, calls=int(part * calls)))
+        lines.append(row((name, f"{int(part * calls):,}", f"{grown / 1e3:.0f}")))
+    yield lines

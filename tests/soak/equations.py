@@ -9,11 +9,10 @@ All of it happens in a copy of the tree; the tree itself is only read.
 # ruff: noqa: E501 - lines of the page
 from __future__ import annotations
 
+import argparse
 import ast
-import datetime
 import hashlib
 import os
-import platform
 import re
 import shutil
 import subprocess
@@ -23,14 +22,16 @@ import time
 import venv
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from measure.page import head, row
+
+from . import LEVEL, page
+from .mutants import mutants, statement_at, without_comments
 
 ROOT = Path(__file__).resolve().parents[2]
-LEVEL = "v3" if platform.machine().lower() in ("x86_64", "amd64") else "baseline"
-HEADING = "## Equations, made wrong"
-SAMPLE = {"quick": 3, "middle": 12}  # rows; full: all
+SAMPLE = {"quick": 3, "default": 12}  # rows; full: all
 PATIENCE = 600  # seconds after which a test hangs
-INDICES = ("i", "row", "last")  # arguments that are no quantity
 ROW = re.compile(r"^\|([^|]+)\|[^|]*\|[^|]*\|([^|]*)\|[^|]*\|$", re.M)
 
 
@@ -52,8 +53,9 @@ class Place(NamedTuple):
 def rows(tree: Path) -> dict[str, list[str]]:
     """Tests of each row, as pytest takes them."""
     where: dict[str, list[str]] = {}
-    for path in sorted((tree / "tests").glob("test_*.py")):
-        for name, node in _defined(ast.parse(path.read_text(encoding="utf-8")), f"tests/{path.name}"):
+    for path in sorted((tree / "tests").rglob("test_*.py")):
+        where_it_is = path.relative_to(tree).as_posix()
+        for name, node in _defined(ast.parse(path.read_text(encoding="utf-8")), where_it_is):
             where.setdefault(name, []).append(node)
     found: dict[str, list[str]] = {}
     for tag, proofs in ROW.findall((tree / "cpp" / "EQUATIONS.md").read_text(encoding="utf-8")):
@@ -86,131 +88,16 @@ def places(tree: Path) -> dict[str, list[Place]]:
     core = tree / "cpp" / "core"
     for path in sorted(core.rglob("*.cpp")):
         text = path.read_text(encoding="utf-8")
-        blank = _without_comments(text)
+        blank = without_comments(text)
         offset = 0
         for number, line in enumerate(text.splitlines(keepends=True), 1):
             code, _, comment = line.partition("//")
             tags = re.findall(r"\[([A-Za-z]+ [\w.]+)\]", comment)
-            statement = _statement(blank, offset + len(code) - len(code.lstrip())) if tags and code.strip() else None
+            statement = statement_at(blank, offset + len(code) - len(code.lstrip())) if tags and code.strip() else None
             for tag in tags if statement else []:
                 found.setdefault(tag, []).append(Place(path.relative_to(core).as_posix(), number, *statement))
             offset += len(line)
     return found
-
-
-def _without_comments(text: str) -> str:
-    """The text with spaces in the place of comments."""
-    return re.sub(r"//[^\n]*", lambda match: " " * len(match[0]), text)
-
-
-def _statement(text: str, at: int) -> tuple[int, int] | None:
-    """First and last character of the statement that holds the position, None where a block begins."""
-    begin, depth = at, 0
-    while begin > 0 and (depth or text[begin - 1] not in ";{}"):
-        begin -= 1
-        depth += (text[begin] in ")]") - (text[begin] in "([")
-    for end, char in _at_depth_0(text, begin):
-        if end >= at and char == "{":
-            return None
-        if char == ";":
-            while text[begin].isspace():
-                begin += 1
-            return begin, end
-    return None
-
-
-def _at_depth_0(text: str, begin: int = 0) -> Iterator[tuple[int, str]]:
-    """Positions and characters outside parentheses and brackets."""
-    depth = 0
-    for i in range(begin, len(text)):
-        depth -= text[i] in ")]}"
-        if depth <= 0:
-            yield i, text[i]
-        depth += text[i] in "([{"
-
-
-# --- mutants ---------------------------------------------------------------------------------------------------------
-
-
-def mutants(statement: str) -> list[tuple[str, str]]:
-    """(what was done, the statement made wrong), the strongest first. Some may not compile."""
-    head, body = _split_head(statement)
-    if match := re.match(r"return\b", body):
-        at, operator = match.end() - 1, " "
-        value = body[match.end() :]
-        made = _of_value(body[: at + 1] + " ", value)
-    elif assignment := _assignment(body):
-        at, operator = assignment
-        left, value = body[:at], body[at + len(operator) :]
-        if operator in ("+=", "-="):
-            other = "-=" if operator == "+=" else "+="
-            made = [("sign", f"{left}{other}{value}"), ("doubled", f"{left}{operator} 2.0 * ({value.strip()})")]
-        else:
-            made = _of_value(f"{left}{operator} ", value)
-    else:
-        made = _of_call(body)
-    result = [(what, head + wrong) for what, wrong in made]
-    if match := re.match(r"if\s*\(", statement):
-        close = _closing(statement, match.end() - 1)
-        condition = statement[match.end() : close]
-        result.append(("condition", f"if (!({condition})){statement[close + 1 :]}"))
-    result.append(("left out", f"{head}(void)0"))
-    return result
-
-
-def _split_head(statement: str) -> tuple[str, str]:
-    """`if (...)`, `for (...)`, `else`, `case x:` before a statement, and the statement."""
-    at = 0
-    while match := re.compile(
-        r"\s*(?:(else|case [^:]*(?:::[^:]+)*:(?!:))|(?:if|for|while)\b(?:\s*constexpr)?\s*\()"
-    ).match(statement, at):
-        at = match.end() if match[1] else _closing(statement, match.end() - 1) + 1
-    at += len(statement[at:]) - len(statement[at:].lstrip())
-    return statement[:at], statement[at:]
-
-
-def _closing(text: str, opening: int) -> int:
-    depth = 0
-    for i in range(opening, len(text)):
-        depth += (text[i] in "([{") - (text[i] in ")]}")
-        if depth == 0:
-            return i
-    raise ValueError(f"no closing parenthesis in {text!r}")
-
-
-def _assignment(body: str) -> tuple[int, str] | None:
-    """Position and operator of the first assignment outside parentheses."""
-    for i, char in _at_depth_0(body):
-        if char == "=" and body[i + 1 : i + 2] != "=" and body[i - 1] not in "=<>!":
-            return (i - 1, body[i - 1 : i + 1]) if body[i - 1] in "+-*/" else (i, "=")
-    return None
-
-
-def _of_value(before: str, value: str) -> list[tuple[str, str]]:
-    """The first of the values, should there be several, with its sign turned and doubled; of a comparison the contrary."""
-    cut = next((i for i, char in _at_depth_0(value) if char == ","), len(value))
-    value, rest = value[:cut].strip(), value[cut:]
-    outside = "".join(char for _, char in _at_depth_0(value))
-    if "?" not in outside and re.search(r"\s(?:[<>]=?|==|!=|&&|\|\|)\s|^!", outside):
-        return [("contrary", f"{before}!({value}){rest}")]
-    return [("sign", f"{before}-({value}){rest}"), ("doubled", f"{before}2.0 * ({value}){rest}")]
-
-
-def _of_call(body: str) -> list[tuple[str, str]]:
-    """A call with its last argument, or else its first, made wrong."""
-    if not body.endswith(")"):
-        return []
-    opening = max(i for i, char in _at_depth_0(body) if char == "(")
-    inside = body[opening + 1 : -1]
-    cuts = [-1, *(i for i, char in _at_depth_0(inside) if char == ","), len(inside)]
-    made = []
-    for k in dict.fromkeys([len(cuts) - 2, 0]) if inside.strip() else []:
-        first, argument, last = inside[: cuts[k] + 1], inside[cuts[k] + 1 : cuts[k + 1]].strip(), inside[cuts[k + 1] :]
-        if argument in INDICES:
-            continue
-        for what, wrong in (("sign", f"-({argument})"), ("doubled", f"2.0 * ({argument})")):
-            made.append((what, f"{body[: opening + 1]}{first} {wrong}{last})"))
-    return made
 
 
 # --- builds ----------------------------------------------------------------------------------------------------------
@@ -219,7 +106,7 @@ def _of_call(body: str) -> list[tuple[str, str]]:
 class Copy:
     """A copy of the tree, its core built, and an environment whose Python imports the copy."""
 
-    def __init__(self, folder: Path, objects: Path | None, say: Any) -> None:
+    def __init__(self, folder: Path, objects: Path | None) -> None:
         self.tree, self.build = folder / "tree", folder / "build"
         self._copy_tree()
         self._configure()
@@ -227,7 +114,7 @@ class Copy:
         if objects:
             self._take(objects)
         else:
-            say("equations: compiling the core, some minutes of one core")
+            print("equations: compiling the core, some minutes of one core")
             self._quiet(["cmake", "--build", str(self.build), "--parallel", "1"])
         self._quiet(["cmake", "--build", str(self.build), "--target", "_cpu"])
         self._link_command = self._command(f"isa_{LEVEL}/{self._library()}")
@@ -368,16 +255,14 @@ def chosen(tree: Path, size: str, only: list[str] | None, commit: str) -> list[s
     return [tag for tag in tags if tag in drawn]
 
 
-def run(
-    size: str, say: Any, only: list[str] | None = None, folder: Path | None = None, objects: Path | None = None
-) -> list[str]:
+def run(asked: argparse.Namespace) -> Iterator[list[str]]:
     """One section of the page."""
     commit = Copy._output(["git", "-C", str(ROOT), "rev-parse", "HEAD"]).strip()
-    tags = chosen(ROOT, size, only, commit)
+    tags = chosen(ROOT, asked.mode, asked.only, commit)
     if not tags:
-        raise SystemExit(f"equations: no row has one of the tags {only}")
+        raise SystemExit(f"equations: no row has one of the tags {asked.only}")
     with tempfile.TemporaryDirectory() as temporary:
-        copy = Copy((folder or Path(temporary)).resolve(), objects and objects.resolve(), say)
+        copy = Copy((asked.build or Path(temporary)).resolve(), asked.objects and asked.objects.resolve())
         tests, lines = rows(copy.tree), places(copy.tree)
         every = list(dict.fromkeys(test for tag in tags for test in tests[tag]))
         if failed := copy.test(every):
@@ -386,11 +271,10 @@ def run(
         for tag in tags:
             for place in lines.get(tag, ()):
                 table.append(_try(copy, tag, place, tests[tag]))
-                say(table[-1])
+                print(table[-1], flush=True)
             if tag not in lines:
-                table.append(f"| {tag} | | **no statement carries the tag** | | |")
-                say(table[-1])
-        return _page(tags, len(tags) == len(tests), table, commit)
+                table.append(row((tag, "", "**no statement carries the tag**", "", "")))
+        yield _page(tags, len(tags) == len(tests), table, commit)
 
 
 def _try(copy: Copy, tag: str, place: Place, tests: list[str]) -> str:
@@ -398,7 +282,7 @@ def _try(copy: Copy, tag: str, place: Place, tests: list[str]) -> str:
     begin, compiled = time.monotonic(), []
     text = (copy.tree / "cpp" / "core" / place.file).read_text(encoding="utf-8")
     failed = None
-    for what, wrong in mutants(_without_comments(text)[place.begin : place.end]):
+    for what, wrong in mutants(without_comments(text)[place.begin : place.end]):
         if compiled and (what in compiled or what in ("condition", "left out")):
             continue
         if copy.compile(place, wrong):
@@ -406,25 +290,18 @@ def _try(copy: Copy, tag: str, place: Place, tests: list[str]) -> str:
             if failed := copy.test(tests):
                 break
     done = ", ".join(compiled) or "**nothing compiles**"
-    return f"| {tag} | {place} | {done} | {failed or '**all pass**'} | {time.monotonic() - begin:.0f} |"
+    return row((tag, str(place), done, failed or "**all pass**", f"{time.monotonic() - begin:.0f}"))
 
 
 def _page(tags: list[str], whole: bool, table: list[str], commit: str) -> list[str]:
     wrong = sum("**" in line for line in table)
-    today = datetime.datetime.now(datetime.UTC).date().isoformat()
     return [
-        HEADING,
+        "## Equations, made wrong",
         "",
         "Each statement that `cpp/EQUATIONS.md` maps with the sign of its right-hand side turned, doubled where tests pass with the",
         "other sign, and the test of its row that fails then. Where all pass, nothing named in the row guards the line.",
-        f"{len(tags)} rows{'' if whole else ', a sample,'} of commit {commit[:10]}, {today}: {len(table)} lines, {wrong} not guarded.",
+        f"{len(tags)} rows{'' if whole else ', a sample,'} of commit {commit[:10]}, {page.today()}: {len(table)} lines, {wrong} not guarded.",
         "",
-        "| row | line | made wrong | fails | seconds |",
-        "|---|---|---|---|---|",
+        *head(["row", "line", "made wrong", "fails", "seconds"]),
         *table,
     ]
-
-
-def found_something(lines: list[str]) -> bool:
-    """Whether a line is not guarded."""
-    return any(line.startswith("|") and "**" in line for line in lines)

@@ -1,4 +1,4 @@
-"""The batch solution in extended precision that streams are measured against: bench/native/long_batch.cpp, compiled."""
+"""The batch solution in extended precision that streams are measured against: long_batch.cpp, compiled."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import oracles
 
-SOURCE = Path(__file__).parents[1] / "native" / "long_batch.cpp"
+SOURCE = Path(__file__).with_name("long_batch.cpp")
 
 
 class CannotCompile(Exception):

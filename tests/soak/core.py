@@ -3,32 +3,35 @@
 # ruff: noqa: E501 - lines of the page
 from __future__ import annotations
 
+import argparse
 import re
 import shutil
 import subprocess
 import sysconfig
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-RUNS = {"quick": 20_000, "middle": 200_000, "full": 2_000_000}
+from . import LEVEL
+
+RUNS = {"quick": 20_000, "default": 200_000, "full": 2_000_000}
 LENGTH = 512  # bytes an input has at most
 PATIENCE = 60  # seconds after which an input hangs
 MOST_WRONG = 20  # after so many inputs that ended the process it is time to mend
-TREE = Path(__file__).parents[2]
+TREE = Path(__file__).resolve().parents[2]
 COMPILERS = ("clang++", *(f"clang++-{n}" for n in range(22, 12, -1)))
 
 
-def build(folder: Path, say: Any) -> Path | None:
+def build(folder: Path) -> Path | None:
     """The fuzzer, compiled in a folder, or None where there is no Clang or CMake."""
     compiler = next((c for c in COMPILERS if shutil.which(c)), None)
     cmake = shutil.which("cmake")
     if compiler is None or cmake is None:
-        say("core: skipped, it needs cmake and clang++ with libFuzzer")
+        print("core: skipped, it needs cmake and clang++ with libFuzzer")
         return None
-    say(f"core: compiling with {compiler}, some minutes of one core")
-    options = ["-DKERNSIFT_BUILD_FUZZER=ON", f"-DCMAKE_CXX_COMPILER={compiler}", "-DKERNSIFT_LEVELS=" + _level()]
+    print(f"core: compiling with {compiler}, some minutes of one core")
+    options = ["-DKERNSIFT_BUILD_FUZZER=ON", f"-DCMAKE_CXX_COMPILER={compiler}", f"-DKERNSIFT_LEVELS={LEVEL}"]
     options.append(f"-DCMAKE_PREFIX_PATH={sysconfig.get_path('purelib')}")  # Eigen, by pip
     options += ["-G", "Ninja"] if shutil.which("ninja") else []
     if not (folder / "CMakeCache.txt").exists():
@@ -37,20 +40,14 @@ def build(folder: Path, say: Any) -> Path | None:
     return folder / "kernsift_fuzzer"
 
 
-def _level() -> str:
-    import platform
-
-    return "v3" if platform.machine().lower() in ("x86_64", "amd64") else "baseline"
-
-
-def run(size: str, say: Any, minutes: float = float("inf"), folder: Path | None = None) -> list[str] | None:
-    """One section of the page, or None where it cannot be compiled."""
+def run(asked: argparse.Namespace) -> Iterator[list[str]]:
+    """One section of the page; none where it cannot be compiled."""
     with tempfile.TemporaryDirectory() as temporary:
-        program = build(folder or Path(temporary), say)
-        return None if program is None else _page(*_fuzz(program, RUNS[size], minutes, say))
+        if program := build(asked.build or Path(temporary)):
+            yield _page(*_fuzz(program, RUNS[asked.mode], asked.minutes or float("inf")))
 
 
-def _fuzz(program: Path, runs: int, minutes: float, say: Any) -> tuple[int, int, list[str], float]:
+def _fuzz(program: Path, runs: int, minutes: float) -> tuple[int, int, list[str], float]:
     """Inputs run, branches reached, what ended the process, seconds."""
     done, reached, wrong, begin = 0, 0, [], time.time()
     with tempfile.TemporaryDirectory() as temporary:
@@ -69,9 +66,9 @@ def _fuzz(program: Path, runs: int, minutes: float, say: Any) -> tuple[int, int,
                 break
             found = re.search(r"^(the core broke .*|.*Eigen asserts.*|.*runtime error: .*|.*ERROR: .*)$", out, re.M)
             wrong.append(found.group(1) if found else out[-300:])
-            say(f"WRONG {wrong[-1]}")
+            print(f"WRONG {wrong[-1]}")
             for artifact in Path(temporary).glob("*-*"):
-                say(f"      input {artifact.read_bytes().hex()}")
+                print(f"      input {artifact.read_bytes().hex()}")
                 artifact.unlink()
     return done, reached, wrong, time.time() - begin
 

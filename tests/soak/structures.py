@@ -18,12 +18,14 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-import fuzzing
 import kernsift
 import numpy as np
-from fuzzing import VARIANTS, Fuzzer, WrongError, in_time, table
 from kernsift import _archive, export
+from measure.clock import forget_peak, status
 from sklearn.base import clone, is_classifier
+
+from .calls import DTYPES, SPECIAL, VARIANTS, Fuzzer, Hang, WrongError, in_time, table
+from .files import InFiles, members, places_of, zipped
 
 #: Bytes in memory for each of the file, and besides: a list of JSON takes about sixty times its text.
 FACTOR, ROOM = 64, 64 * 2**20
@@ -49,7 +51,7 @@ SHAPES = ["()", "(0,)", "(1,)", "(-1,)", "(10**12,)", "(1000000000000,)", "(4294
           "(3, 0)"]  # fmt: skip
 
 
-class StructuredFuzzer(fuzzing._InFiles):
+class StructuredFuzzer(InFiles):
     """One file after another, each from a sound model by one to three changes of its structure."""
 
     SPARE = 2**31
@@ -62,7 +64,7 @@ class StructuredFuzzer(fuzzing._InFiles):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 Fuzzer._made(name, parameters).save(self.path)
-            self.files.append(fuzzing._members(self.path.read_bytes()))
+            self.files.append(members(self.path.read_bytes()))
             self._use(kernsift.load(self.path))  # what is imported and compiled once is no file's
         self.confine()
 
@@ -76,10 +78,10 @@ class StructuredFuzzer(fuzzing._InFiles):
         for _ in range(m.one_of([1, 1, 1, 2, 3])):
             way = m.one_of(ways)
             done.append(f"{way.__name__}: {way(parts)}")
-        data = _overlapping(parts, self.rng) if m.chance(0.05) else fuzzing._zipped(parts)
+        data = _overlapping(parts, self.rng) if m.chance(0.05) else zipped(parts)
         self.path.write_bytes(data)
         self.last = f"{json.loads(parts[_archive.HEADER]).get('class')}: {done}"
-        before = _begin_measuring()
+        before = forget_peak()
         with in_time(), warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             model = self.read(lambda: kernsift.load(self.path))
@@ -88,10 +90,10 @@ class StructuredFuzzer(fuzzing._InFiles):
                 self._use(model)
                 self._check_memory(before, len(data), "the methods")
 
-    def _check_memory(self, before: int, size: int, what: str) -> None:
-        taken = _peak() - before
+    def _check_memory(self, before: float, size: int, what: str) -> None:
+        taken = status("VmHWM") - before
         if taken > FACTOR * size + ROOM:
-            raise WrongError(f"{what} took {taken >> 20} MiB for {size >> 10} KiB: {self.last}")
+            raise WrongError(f"{what} took {taken / 2**20:.0f} MiB for {size >> 10} KiB: {self.last}")
 
     def _use(self, model: Any) -> None:
         """Every public method with sound arguments."""
@@ -125,7 +127,7 @@ class StructuredFuzzer(fuzzing._InFiles):
             attempt()
         except METHODS_MAY_RAISE:
             return
-        except fuzzing.Hang:
+        except Hang:
             raise WrongError(f"no end of {name}: {self.last}") from None
         except Exception as error:
             raise WrongError(f"{name}: {type(error).__name__}: {error}: {self.last}") from error
@@ -141,7 +143,7 @@ class StructuredFuzzer(fuzzing._InFiles):
         values = _read(parts.get(name))
         if values is None or values.size == 0 or values.dtype.kind not in "biuf":
             return "nothing"
-        special = m.one_of([*fuzzing.SPECIAL, 1.0, -1.0, 2.0**53, -(2.0**53), 1e6, 0.5])
+        special = m.one_of([*SPECIAL, 1.0, -1.0, 2.0**53, -(2.0**53), 1e6, 0.5])
         values = values.copy()
         square = values.ndim == 2 and values.shape[0] == values.shape[1]
         with np.errstate(all="ignore"), warnings.catch_warnings():
@@ -173,7 +175,7 @@ class StructuredFuzzer(fuzzing._InFiles):
     def _type(self, parts: dict[str, bytes]) -> str:
         name = self._array_name(parts)
         values = _read(parts.get(name))
-        kind = self.mutate.one_of([*fuzzing.DTYPES, "c16", "<U40", "i2", "u8", "V8"])
+        kind = self.mutate.one_of([*DTYPES, "c16", "<U40", "i2", "u8", "V8"])
         if values is None:
             return "nothing"
         with contextlib.suppress(Exception), warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -215,7 +217,7 @@ class StructuredFuzzer(fuzzing._InFiles):
     def _number(self, parts: dict[str, bytes]) -> str:
         """Another scalar in the header, mostly of the same type."""
         header = json.loads(parts[_archive.HEADER])
-        places = [(h, k) for h, k in fuzzing._places(header) if not isinstance(h[k], (dict, list))]
+        places = [(h, k) for h, k in places_of(header) if not isinstance(h[k], (dict, list))]
         holder, key = self.mutate.one_of(places)
         old = holder[key]
         others = [h[k] for h, k in places if type(h[k]) is type(old)]
@@ -283,7 +285,7 @@ def _header(descr: str, shape: str, fortran: bool) -> bytes:
 
 def _overlapping(parts: dict[str, bytes], rng: np.random.Generator) -> bytes:
     """A directory of which two members lie over one another, or one reaches further than it does."""
-    data = bytearray(fuzzing._zipped(parts))
+    data = bytearray(zipped(parts))
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         members, start = archive.infolist(), archive.start_dir
     place = start
@@ -301,17 +303,3 @@ def _overlapping(parts: dict[str, bytes], rng: np.random.Generator) -> bytes:
     file = io.BytesIO(data)
     _archive._seal(file)
     return file.getvalue()
-
-
-def _begin_measuring() -> int:
-    """Forget the largest size this process has had, where Linux permits it, and return the present one in bytes."""
-    with contextlib.suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")
-    return _peak()
-
-
-def _peak() -> int:
-    """The most memory this process has had, in bytes."""
-    with contextlib.suppress(OSError):  # Linux; elsewhere memory is not measured
-        return 1024 * int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
-    return 0

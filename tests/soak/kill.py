@@ -3,25 +3,28 @@
 # ruff: noqa: E501 - lines of the page
 from __future__ import annotations
 
+import argparse
 import contextlib
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import crashing
 import kernsift
+from measure.page import head, row
 
-KILLS = {"quick": 10, "middle": 50, "full": 200}
+from . import crashing
+
+KILLS = {"quick": 10, "default": 50, "full": 200}
 
 
-def run(size: str, say: Any) -> list[str]:
+def run(asked: argparse.Namespace) -> Iterator[list[str]]:
     """Kills until there were enough, each stream to its end."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         kills = early = streams = same = 0
-        while kills < KILLS[size]:
+        while kills < KILLS[asked.mode]:
             path, whole = folder / f"killed-{streams}.npz", folder / f"whole-{streams}.npz"
             begin = time.perf_counter()
             crashing.stream(whole, streams)
@@ -29,9 +32,9 @@ def run(size: str, say: Any) -> list[str]:
             more, first = crashing.killed_stream(path, streams, took / 2, streams)
             kills, early, streams = kills + more, early + first, streams + 1
             same += crashing.same_to_the_bit(path, whole)
-            say(f"{kills} kills, {same} of {streams} streams the same to the bit")
+            print(f"{kills} kills, {same} of {streams} streams the same to the bit")
     disk = _full_disk()
-    return [
+    yield [
         "## Crashes",
         "",
         f"{crashing.N_BLOCKS} blocks of {crashing.BLOCK} rows, a checkpoint after each (`save` waits for the disk), with a",
@@ -39,9 +42,16 @@ def run(size: str, say: Any) -> list[str]:
         "settings are drawn. A process is killed at a random moment, the next goes on from the",
         "file; the last file is compared byte by byte.",
         "",
-        "| kills | before the first checkpoint | checkpoints that did not load | streams | that ended as one never killed |",
-        "|---|---|---|---|---|",
-        f"| {kills} | {early} | 0 | {streams} | {same} |",
+        *head(
+            [
+                "kills",
+                "before the first checkpoint",
+                "checkpoints that did not load",
+                "streams",
+                "that ended as one never killed",
+            ]
+        ),
+        row(map(str, (kills, early, 0, streams, same))),
         "",
         f"Full disk: {disk}.",
     ]

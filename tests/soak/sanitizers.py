@@ -7,7 +7,7 @@ run reports goes to files, one for each process that reports anything: so none i
 # ruff: noqa: E501 - lines of the page
 from __future__ import annotations
 
-import datetime
+import argparse
 import importlib.util
 import os
 import platform
@@ -17,17 +17,18 @@ import subprocess
 import sys
 import sysconfig
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import page
+from measure.command import MODES, wanted
+from measure.page import head, row
+
+from . import LEVEL, page
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILDS = ROOT / "build" / "sanitizers"
 REPORTS = BUILDS / "reports"
-LEVEL = "v3" if platform.machine().lower() in ("x86_64", "amd64") else "baseline"
-HEADING = "## Sanitizers"
 
 Command = tuple[list[str], dict[str, str]]  # and the environment besides ours
 
@@ -86,18 +87,17 @@ RUNS: dict[str, tuple[Callable[[], Command], str]] = {
     ),
     "C++ tests, ThreadSanitizer": (
         lambda: _with_fixed_addresses(([_cmake("thread", "-DKERNSIFT_SANITIZE=thread")], {})),
-        "middle",
+        "default",
     ),
     "C++ tests with assertions, valgrind memcheck": (
         lambda: (["valgrind", "--quiet", f"--log-file={REPORTS}/r.%p", _cmake("checked", "-DKERNSIFT_CHECKED=ON")], {}),
-        "middle",
+        "default",
     ),
     "Python's tests, AddressSanitizer and UBSan": (
         lambda: _python("python-address"),
         "full",
     ),
 }
-SIZES = ["quick", "middle", "full"]
 # how each tool begins a finding
 BEGINS = (
     r"ERROR: \w*Sanitizer|WARNING: ThreadSanitizer|: runtime error: "
@@ -135,34 +135,22 @@ def _run(name: str, start: Callable[[], Command]) -> str:
     if done.returncode:
         last = f"**{last or 'no end'}, exit code {done.returncode}**"
     cpu = sum(os.times()[2:4]) - sum(begin[2:4])
-    today = datetime.datetime.now(datetime.UTC).date().isoformat()
-    return f"| {name} | {last} | {count} | {today} | {minutes:.1f} | {cpu / 60:.1f} |"
+    return row((name, last, count, page.today(), f"{minutes:.1f}", f"{cpu / 60:.1f}"))
 
 
-def run(size: str, say: Any, out: Path, only: list[str] | None = None) -> list[str]:
-    """Rows that were not asked for stay as the page has them."""
-    kept = {line.split("|")[1].strip(): line for line in page.lines(out, HEADING) if line.startswith("|")}
-    rows = []
+def run(asked: argparse.Namespace) -> Iterator[list[str]]:
+    """Rows of other runs stay as the page has them."""
     for name, (start, least) in RUNS.items():
-        asked = any(word in name for word in only) if only else SIZES.index(size) >= SIZES.index(least)
-        if asked:
-            say(f"sanitizers: {name}")
-            rows.append(_run(name, start))
-        elif name in kept:
-            rows.append(kept[name])
-    return [
-        HEADING,
-        "",
-        "A report is one finding of the tool, in the tests' own process or one they start. With Python in between, hypothesis",
-        "tries 10 examples, and tests that bound time, memory or addresses are skipped (`tests/conftest.py` says which and why).",
-        f"Built for {'x86-64-v3' if LEVEL == 'v3' else 'this processor'}. Minutes are the run's; CPU minutes the build's too, as far as it was not there.",
-        "",
-        "| what | tests | reports | date | minutes | CPU minutes |",
-        "|---|---|---|---|---|---|",
-        *rows,
-    ]
-
-
-def found_something(lines: list[str]) -> bool:
-    """Whether a row has a report or a test that failed."""
-    return any(line.startswith("|") and "**" in line for line in lines)
+        if not (wanted(name, asked.only) if asked.only else MODES.index(asked.mode) >= MODES.index(least)):
+            continue
+        print(f"sanitizers: {name}", flush=True)
+        yield [
+            "## Sanitizers",
+            "",
+            "A report is one finding of the tool, in the tests' own process or one they start. With Python in between, hypothesis",
+            "tries 10 examples, and tests that bound time, memory or addresses are skipped (`tests/conftest.py` says which and why).",
+            f"Built for {'x86-64-v3' if LEVEL == 'v3' else 'this processor'}. Minutes are the run's; CPU minutes the build's too, as far as it was not there.",
+            "",
+            *head(["what", "tests", "reports", "date", "minutes", "CPU minutes"]),
+            _run(name, start),
+        ]

@@ -1,21 +1,26 @@
-"""Mutated inputs and files (tests/fuzzing.py), in processes of their own so that a crash is counted, not suffered."""
+"""Mutated calls and files, in processes of their own so that a crash is counted, not suffered."""
 
 # ruff: noqa: E501 - lines of the page
 from __future__ import annotations
 
+import argparse
 import collections
 import importlib
 import multiprocessing
 import os
 import time
+from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
+from measure.page import head, row
 
-STEPS = {"quick": 4000, "middle": 50_000, "full": 1_000_000}
-FILES = {"quick": 2000, "middle": 20_000, "full": 200_000}
-STRUCTURED = {"quick": 1000, "middle": 20_000, "full": 100_000}
-TABLES = {"quick": 2000, "middle": 10_000, "full": 50_000}
+# the fuzzer, and its steps by mode
+FUZZERS = {
+    "all methods": ("calls.Fuzzer", {"quick": 4000, "default": 50_000, "full": 1_000_000}),
+    "saved models": ("files.FileFuzzer", {"quick": 2000, "default": 20_000, "full": 200_000}),
+    "saved models, structure": ("structures.StructuredFuzzer", {"quick": 1000, "default": 20_000, "full": 100_000}),
+    "tables": ("files.TableFuzzer", {"quick": 2000, "default": 10_000, "full": 50_000}),
+}
 CHUNK = 10_000  # steps of one process: a crash loses no more
 
 
@@ -24,7 +29,7 @@ def _chunk(kind: str, seed: int, steps: int, answers: Any) -> None:
 
     module, _, name = kind.rpartition(".")
     faulthandler.enable()
-    fuzzer = getattr(importlib.import_module(module), name)(seed)
+    fuzzer = getattr(importlib.import_module(f"soak.{module}"), name)(seed)
     wrong = []
     for step in range(steps):
         try:
@@ -34,7 +39,7 @@ def _chunk(kind: str, seed: int, steps: int, answers: Any) -> None:
     answers.send(({**fuzzer.counts, "made": steps}, wrong))
 
 
-def _run(kind: str, total: int, say: Any, minutes: float) -> tuple[collections.Counter[str], list[str], float]:
+def _run(kind: str, total: int, minutes: float) -> tuple[collections.Counter[str], list[str], float]:
     counts: collections.Counter[str] = collections.Counter()
     wrong: list[str] = []
     context, begin = multiprocessing.get_context("spawn"), time.time()
@@ -57,19 +62,19 @@ def _run(kind: str, total: int, say: Any, minutes: float) -> tuple[collections.C
             counts.update(found)
             wrong += bad
             for text in bad:
-                say(f"WRONG {text}")
+                print(f"WRONG {text}")
         except EOFError:
             process.join()
             counts["crashed"] += 1
             wrong.append(f"seed {seed}: the process ended with {process.exitcode}")
-            say(f"WRONG {wrong[-1]}")
+            print(f"WRONG {wrong[-1]}")
         process.join()
         if seed % 5 == 4:
-            say(f"{kind}: {counts['made']:,} in {time.time() - begin:.0f} s, {len(wrong)} wrong")
+            print(f"{kind}: {counts['made']:,} in {time.time() - begin:.0f} s, {len(wrong)} wrong")
     return counts, wrong, time.time() - begin
 
 
-def run_inputs(size: str, say: Any, minutes: float = np.inf) -> list[str]:
+def calls(asked: argparse.Namespace) -> Iterator[list[str]]:
     """Inputs through every public method of every estimator."""
     about = [
         "Shapes, strides, types, values (NaN, infinities, denormals, 1e±300 and what lies between), layouts, read-only memory",
@@ -78,12 +83,10 @@ def run_inputs(size: str, say: Any, minutes: float = np.inf) -> list[str]:
         "exception, a hang, a refusal that changed the model, NaN or infinity in a state. (Refused are targets and values of",
         "the kernel above 1e100, and weights and ridges outside 1e-100 .. 1e100: products of three of them must be numbers.)",
     ]
-    return _section(
-        "Mutated inputs", about, "calls", {"all methods": _run("fuzzing.Fuzzer", STEPS[size], say, minutes)}
-    )
+    yield _section("Mutated inputs", about, "calls", ["all methods"], asked)
 
 
-def run_files(size: str, say: Any, minutes: float = np.inf) -> list[str]:
+def files(asked: argparse.Namespace) -> Iterator[list[str]]:
     """Files through `load`, tables through the command line's reader."""
     about = [
         "Saved models with bytes, members, headers and arrays changed, half of them under a checksum made right again, and",
@@ -96,27 +99,19 @@ def run_files(size: str, say: Any, minutes: float = np.inf) -> list[str]:
         "method, of which an error in the core or a failed assertion is wrong too, as is memory beyond 64 times the file and",
         "64 MiB.",
     ]
-    found = {"saved models": _run("fuzzing.FileFuzzer", FILES[size], say, minutes)}
-    found["saved models, structure"] = _run("fuzzing_files.StructuredFuzzer", STRUCTURED[size], say, minutes)
-    found["tables"] = _run("fuzzing.TableFuzzer", TABLES[size], say, minutes)
-    return _section("Mutated files", about, "files", found)
+    yield _section("Mutated files", about, "files", [name for name in FUZZERS if name != "all methods"], asked)
 
 
 Found = tuple[collections.Counter[str], list[str], float]
 
 
-def _section(title: str, about: list[str], counted: str, found: dict[str, Found]) -> list[str]:
-    headings = f"| {counted} | how many | seeds | answered | refused | crashed processes | else | minutes |"
-    about = [*about, f"A process makes {CHUNK} and has a seed."]
-    return [
-        f"## {title}",
-        "",
-        *about,
-        "",
-        headings,
-        "|---|---|---|---|---|---|---|---|",
-        *map(_row, found, found.values()),
-    ]
+def _section(title: str, about: list[str], counted: str, names: list[str], asked: argparse.Namespace) -> list[str]:
+    columns = [counted, "how many", "seeds", "answered", "refused", "crashed processes", "else", "minutes"]
+    lines = [f"## {title}", "", *about, f"A process makes {CHUNK} and has a seed.", "", *head(columns)]
+    for name in names:
+        kind, steps = FUZZERS[name]
+        lines.append(_row(name, _run(kind, steps[asked.mode], asked.minutes or float("inf"))))
+    return lines
 
 
 def _row(name: str, found: Found) -> str:
@@ -124,4 +119,4 @@ def _row(name: str, found: Found) -> str:
     crashed, made = counts["crashed"], counts["made"]
     cells = [f"{n:,}" for n in (counts["answered"], counts["refused"], crashed, len(wrong) - crashed)]
     seeds = -(-made // CHUNK) + crashed
-    return f"| {name} | {made:,} | 0 to {seeds - 1} | " + " | ".join(cells) + f" | {seconds / 60:.0f} |"
+    return row((name, f"{made:,}", f"0 to {seeds - 1}", *cells, f"{seconds / 60:.0f}"))
