@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import kernsift
 import numpy as np
-from measures import THREADS, Array, Arrays, Rival, Told, error, forest, of_peak, rbf, synthetic
-from runner import Case
+from measure.rivals import rbf
 from scipy.linalg import cho_factor, cho_solve
+
+from .measures import THREADS, Array, Arrays, Rival, Told, forest, of_peak, predicted
+from .runner import Case
 
 TITLE = "Batches at equal basis"
 ABOUT = """The same m random rows as landmarks, one ridge: time and memory of the fit, and time of a prediction of
@@ -21,18 +22,11 @@ them."""
 
 
 def cases(mode: str, data: Path | None) -> Iterator[Case]:
-    n = {"smoke": 500, "quick": 10_000}.get(mode, 50_000)
-    for m in {"smoke": (30,), "quick": (500,)}.get(mode, (100, 500, 1000)):
+    n = {"quick": 500}.get(mode, 50_000)
+    for m in {"quick": (30,)}.get(mode, (100, 500, 1000)):
         told = {"m": m, "gamma": 1 / 54, "alpha": 0.5, "measure": "%", "few": min(n, 3000)}
         names = [name for name in RIVALS if not (name.startswith("gpytorch") and n * m > 6e6)]
         yield Case(f"forest {n}, m={m}", forest(data, n), told, names)
-
-
-def predicted(model: Any, a: Arrays, told: Told, **more: Any) -> dict[str, Any]:
-    begin = time.process_time()
-    scores = model.predict(a["test"])
-    spent = time.process_time() - begin
-    return {"error": error(told, scores, a["truth"]), "predict": 1e6 * spent / len(scores), **more}
 
 
 def fitted(make: Callable[[Arrays, Told], Any], rows: str = "") -> Rival:
@@ -164,4 +158,3 @@ RIVALS: dict[str, Rival] = {
     "GaussianProcessRegressor, 3,000 rows": fitted(gaussian_process, "few"),
     "gpytorch SGPR": elsewhere,
 }
-__all__ = ["ABOUT", "RIVALS", "TITLE", "cases", "synthetic"]

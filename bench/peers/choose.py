@@ -8,10 +8,12 @@ from typing import Any
 
 import kernsift
 import numpy as np
-from benchmarks.selection_rivals import efvs
-from measures import Array, Arrays, Rival, Told, forest, rbf
-from runner import Case
+from measure.rivals import efvs, rbf
 from scipy.linalg import cholesky, solve_triangular
+
+from .measures import Array, Arrays, Rival, Told, forest
+from .programs import compiled, run
+from .runner import Case
 
 TITLE = "Selection of landmarks"
 ABOUT = """Rows (k-means: means) whose kernels shall span the others: time, and in the place of an error the mean part
@@ -19,8 +21,8 @@ of k(x, x) that they leave, over 5,000 rows."""
 
 
 def cases(mode: str, data: Path | None) -> Iterator[Case]:
-    m = {"smoke": 20}.get(mode, 500)
-    for n in {"smoke": (500,), "quick": (10_000,)}.get(mode, (10_000, 500_000)):
+    m = {"quick": 20}.get(mode, 500)
+    for n in {"quick": (500,)}.get(mode, (10_000, 500_000)):
         arrays = forest(data, n)
         keep = ["kernsift, RPCholesky", "kernsift, EFVS", "kernsift, greedy", "numpy EFVS", "MiniBatchKMeans",
                 "uniform random"]  # fmt: skip
@@ -79,8 +81,6 @@ def random(X: Array, told: Told) -> Array:
 
 
 def dlib_finder(a: Arrays, told: Told) -> tuple[Any, Any]:
-    from native import compiled, run
-
     compiled("dlib_subset")
     X = np.array(a["X"])
 
@@ -101,4 +101,3 @@ RIVALS: dict[str, Rival] = {
     "uniform random": chooser(random),
     "dlib subset finder": dlib_finder,
 }
-__all__ = ["ABOUT", "RIVALS", "TITLE", "cases"]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import kernsift
-from batch import gaussian_process, kernel_ridge, linear_svc, nystroem, predicted, ridge, sampler, sgd
-from measures import THREADS, Arrays, Rival, Told, forest, synthetic
-from runner import Case
-from worker import forget_peak, status
+from measure.clock import peak_memory, timed
+
+from .batch import gaussian_process, kernel_ridge, linear_svc, nystroem, ridge, sampler, sgd
+from .measures import THREADS, Arrays, Rival, Told, forest, predicted, synthetic
+from .runner import Case
 
 TITLE = "Batches at equal error"
 ABOUT = """What each method needs to reach the error: sizes are stepped through, and the cost is that of a fit at the
@@ -19,17 +19,12 @@ first size that reaches it ("-": none of its sizes does; the last error is shown
 ones, not searched; a size is kernels, features, rows (the kernel methods that keep all rows) or trees. "learn" and
 "one width, learned" include the search for the widths. An SVM on all 50,000 rows reaches 17.76 % with 22,606 support
 vectors and C=10: the last race shows at how many kernels sparse models do (the SVM itself by --full)."""
-BUDGET = {
-    "smoke": 1.0,
-    "quick": 30.0,
-    "default": 60.0,
-    "full": 150.0,
-}  # seconds of a fit, beyond which no size is tried
+BUDGET = {"quick": 1.0, "default": 60.0, "full": 150.0}  # seconds of a fit, beyond which no size is tried
 
 
 def cases(mode: str, data: Path | None) -> Iterator[Case]:
-    small = mode == "smoke"
-    n = {"smoke": 600, "quick": 50_000}.get(mode, 50_000)
+    small = mode == "quick"
+    n = {"quick": 600}.get(mode, 50_000)
     told = {"gamma": 1 / 54, "alpha": 0.5, "measure": "%", "budget": BUDGET[mode], "small": small}
     goal = 45.0 if small else 19.7
     yield Case(f"forest {n} to {goal} %", forest(data, n), {**told, "goal": goal}, ALL)
@@ -54,10 +49,9 @@ def stepped(sizes: list[int], make: Callable[[Arrays, Told, int], Any], rows: bo
 
         def fit(size: int) -> tuple[Any, float, float]:
             some = slice(0, size if rows else len(a["X"]))
-            forget_peak()
-            before, begin = status("VmRSS"), time.process_time()
-            model = make(a, trial, size).fit(a["X"][some], a["y"][some])
-            return model, time.process_time() - begin, status("VmHWM") - before
+            with peak_memory() as peak:
+                model, spent = timed(lambda: make(a, trial, size).fit(a["X"][some], a["y"][some]))
+            return model, spent, peak[0] / 2**20
 
         def work() -> Any:
             if reached:  # the size is known: only its cost is measured again
@@ -174,4 +168,3 @@ RIVALS: dict[str, Rival] = {
     "lightgbm": stepped([5, 10, 20, 50, 100, 200, 400], trees),
 }
 ALL = [name for name in RIVALS if name != "SVC, all rows"]
-__all__ = ["ABOUT", "RIVALS", "TITLE", "cases"]

@@ -8,10 +8,12 @@ from typing import Any
 
 import kernsift
 import numpy as np
-from benchmarks.selection_rivals import ols59, ols59_gram_schmidt, rbf
-from measures import Arrays, Rival, Told, bandwidth, error, forest, of_peak
-from runner import Case
+from measure.clock import bandwidth
+from measure.rivals import ols59, ols59_gram_schmidt, rbf
 from scipy.linalg import cho_factor, cho_solve
+
+from .measures import Arrays, Rival, Told, error, forest, of_peak
+from .runner import Case
 
 TITLE = "Selection and reduction paths"
 ABOUT = """OLS: the m best of all rows as kernels, one after another; the rival is scikit-learn's orthogonal matching
@@ -22,18 +24,18 @@ memory is."""
 
 
 def cases(mode: str, data: Path | None) -> Iterator[Case]:
-    small = mode == "smoke"
+    small = mode == "quick"
     g = {"gamma": 1 / 54, "measure": "%"}
-    n, m = (300, 20) if small else (2000, 100) if mode == "quick" else (3000, 300)
+    n, m = (300, 20) if small else (3000, 300)
     yield Case(
         f"OLS, {m} of {n}", forest(data, n), {**g, "m": m, "alpha": 0.03}, ["kernsift OLS", "OrthogonalMatchingPursuit"]
     )
-    n, m = (500, 20) if small else (10_000, 200) if mode == "quick" else (50_000, 200)
+    n, m = (500, 20) if small else (50_000, 200)
     yield Case(f"OROLS, {m} of {n}", forest(data, n), {**g, "m": m, "alpha": 0.1}, ["kernsift OROLS", "numpy OROLS"])
-    n, m = (500, 20) if small else (10_000, 100) if mode == "quick" else (10_000, 300)
+    n, m = (500, 20) if small else (10_000, 300)
     names = ["kernsift OLS-59", "kernsift, pruned from 3m (same use)", "numpy OLS-59", "numpy OLS-59, Gram-Schmidt"]
     yield Case(f"OLS-59, {m} of {n}", forest(data, n), {**g, "m": m, "alpha": 0.1}, names)
-    n = 300 if small else 2000 if mode == "quick" else 4000
+    n = 300 if small else 4000
     names = ["kernsift LSSVM", "KernelRidge", "GaussianProcessRegressor", "SVR", "libsvm"]
     yield Case(f"LS-SVM on {n} rows", forest(data, n), {**g, "alpha": 0.5}, names)
     n, m = (300, 30) if small else (2000, 300)
@@ -148,13 +150,13 @@ def dense(make: Any) -> Rival:
 
 
 def _kernel_ridge(told: Told) -> Any:
-    from batch import kernel_ridge
+    from .batch import kernel_ridge
 
     return kernel_ridge({}, told)
 
 
 def _gaussian_process(told: Told) -> Any:
-    from batch import gaussian_process
+    from .batch import gaussian_process
 
     return gaussian_process({}, told)
 
@@ -166,7 +168,7 @@ def _svr(told: Told) -> Any:
 
 
 def _libsvm(told: Told) -> Any:
-    from equal import libsvm
+    from .equal import libsvm
 
     return libsvm({}, told, 0)
 
@@ -225,4 +227,3 @@ RIVALS: dict[str, Rival] = {
     "kernsift SparseLSSVM": reduction,
     "numpy, solved anew at every size": numpy_reduction,
 }
-__all__ = ["ABOUT", "RIVALS", "TITLE", "cases"]

@@ -9,11 +9,13 @@ from typing import Any
 
 import kernsift
 import numpy as np
-from batch import kernel_ridge, nystroem, ridge, sampler
-from equal import svm, trees
-from measures import THREADS, Array, Arrays, Rival, Told, error, forest, of_peak, rbf
-from runner import Case
-from stream import named
+from measure.rivals import rbf
+
+from .batch import kernel_ridge, nystroem, ridge, sampler
+from .equal import svm, trees
+from .measures import THREADS, Array, Arrays, Rival, Told, error, forest, of_peak
+from .runner import Case
+from .stream import named
 
 TITLE = "Predictions"
 ABOUT = """A model of 500 kernels (500 features, 100 trees; the SVM as many vectors as it needs, KernelRidge on 500
@@ -22,8 +24,8 @@ row after another, and where the rival can, of learning it too: median and 99th 
 
 
 def cases(mode: str, data: Path | None) -> Iterator[Case]:
-    small = mode == "smoke"
-    n = {"smoke": 5000, "quick": 200_000}.get(mode, 1_000_000)
+    small = mode == "quick"
+    n = {"quick": 5000}.get(mode, 1_000_000)
     arrays = forest(data, 300 if small else 5000)
     m = 30 if small else 500
     rows = np.random.default_rng(0).standard_normal((n, arrays["X"].shape[1]))
@@ -171,4 +173,3 @@ RIVALS: dict[str, Rival] = {
     "SGDRegressor": estimator(_sgd),
     "river LinearRegression": river(_linear),
 }
-__all__ = ["ABOUT", "RIVALS", "TITLE", "cases"]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import kernsift
 import numpy as np
-from measures import Array, Arrays, Rival, Told
-from runner import Case
+from measure import page
+
+from .measures import Array, Arrays, Rival, Told
+from .runner import Case, race
 
 TITLE = "Scaling"
 ABOUT = """Exponents fitted to CPU time and to memory beyond the arrays given, over the upper half of the sizes named
@@ -18,26 +19,21 @@ stable stream 2md + 2m², a prediction 2md. What grows with the rows in memory a
 (targets, weights, answers), beside d numbers a row of the table itself. Where two terms meet (m² against 2md) the
 exponent lies between theirs."""
 HEADINGS = ("work", "against", "sizes", "time: fitted", "promised", "memory: fitted", "promised")
-ROWS = {"smoke": (500, 1000, 2000), "quick": (1000, 10_000, 100_000), "default": (1000, 10_000, 100_000, 1_000_000),
-        "full": (1000, 10_000, 100_000, 1_000_000, 10_000_000)}  # fmt: skip
-KERNELS = {"smoke": (20, 40, 80), "quick": (50, 100, 200, 400, 800), "default": (50, 100, 200, 400, 800, 1600),
-           "full": (50, 100, 200, 400, 800, 1600, 4000)}  # fmt: skip
-FEATURES = {
-    "smoke": (2, 8, 32),
-    "quick": (2, 8, 32, 128, 500),
-    "default": (2, 8, 32, 128, 500),
-    "full": (2, 8, 32, 128, 500),
+ROWS = [1000, 10_000, 100_000, 1_000_000, 10_000_000]
+KERNELS = [50, 100, 200, 400, 800, 1600, 4000]
+SIZES = {
+    "quick": {"n": [500, 1000, 2000], "m": [20, 40, 80], "d": [2, 8, 32], "c": [2, 8]},
+    "default": {"n": ROWS[:-1], "m": KERNELS[:-1], "d": [2, 8, 32, 128, 500], "c": [2, 5, 10, 26]},
+    "full": {"n": ROWS, "m": KERNELS, "d": [2, 8, 32, 128, 500], "c": [2, 5, 10, 26]},
 }
-CLASSES = {"smoke": (2, 8), "quick": (2, 5, 10, 26), "default": (2, 5, 10, 26), "full": (2, 5, 10, 26)}
 
 
 def axes(mode: str) -> Iterator[tuple[str, str, str, list[dict[str, int]], tuple[str, str]]]:
     """work, axis, rival, the sizes, promised exponents of time and memory."""
-    base = {"n": 20_000, "m": 100, "d": 10, "c": 2} if mode != "smoke" else {"n": 1000, "m": 20, "d": 5, "c": 2}
-    each = {"n": ROWS[mode], "m": KERNELS[mode], "d": FEATURES[mode], "c": CLASSES[mode]}
+    base = {"n": 20_000, "m": 100, "d": 10, "c": 2} if mode != "quick" else {"n": 1000, "m": 20, "d": 5, "c": 2}
 
     def sizes(axis: str) -> list[dict[str, int]]:
-        return [{**base, axis: size} for size in each[axis]]
+        return [{**base, axis: size} for size in SIZES[mode][axis]]
 
     yield "fit on a fixed basis", "n", "fit", sizes("n"), ("1", "1 (targets, weights)")
     yield "fit on a fixed basis", "m", "fit", sizes("m"), ("2", "2")
@@ -54,6 +50,21 @@ def case(size: dict[str, int], rival: str) -> Case:
     return Case(str(size), {}, dict(size), [rival])
 
 
+def table(mode: str, rounds: int) -> Iterator[str]:
+    """The lines of the page, as they become known."""
+    yield from page.head(HEADINGS)
+    for work, axis, rival, sizes, (time_promised, memory_promised) in axes(mode):
+        found = [race("scaling", case(size, rival), rounds)[0] for size in sizes]
+        if missing := [r.absent for r in found if r.absent]:
+            yield page.row((work, axis, missing[0]))
+            continue
+        steps = [size[axis[0]] for size in sizes]
+        slope = exponent(steps, [r.seconds for r in found])
+        memory = exponent(steps, [max(r.megabytes, 0.5) for r in found])
+        between = f"{steps[0]:,} to {steps[-1]:,}"
+        yield page.row((work, axis, between, f"{slope:.2f}", time_promised, f"{memory:.2f}", memory_promised))
+
+
 def exponent(sizes: list[int], values: list[float]) -> float:
     """Slope of the upper half in logarithms (three sizes at least)."""
     upper = slice(-max(3, (len(sizes) + 1) // 2), None)
@@ -61,22 +72,22 @@ def exponent(sizes: list[int], values: list[float]) -> float:
     return float(np.polyfit(x, y, 1)[0])
 
 
-def table(told: Told) -> tuple[Array, Array]:
+def problem(told: Told) -> tuple[Array, Array]:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((told["n"], told["d"]))
     return X, np.sin(X[:, 0]) + 0.1 * rng.standard_normal(len(X))
 
 
 def fit(a: Arrays, told: Told) -> tuple[Any, Any]:
-    X, y = table(told)
-    few = X[: told["m"]] if len(X) >= told["m"] else table({**told, "n": told["m"]})[0]
+    X, y = problem(told)
+    few = X[: told["m"]] if len(X) >= told["m"] else problem({**told, "n": told["m"]})[0]
     model = kernsift.SubsetLSSVMRegressor(gamma=1 / told["d"], alpha=0.5, basis=few.copy())
     kernsift.SubsetLSSVMRegressor(gamma=1.0, alpha=0.5, basis=X[:10].copy()).fit(X[:100], y[:100])
     return lambda: model.fit(X, y), lambda _: {}
 
 
 def classes(a: Arrays, told: Told) -> tuple[Any, Any]:
-    X, _ = table(told)
+    X, _ = problem(told)
     y = np.digitize(X[:, 0], np.quantile(X[:, 0], np.arange(1, told["c"]) / told["c"]))
     model = kernsift.SubsetLSSVMClassifier(gamma=1 / told["d"], alpha=0.5, basis=X[: told["m"]].copy())
     model.fit(X[:200], y[:200] % 2)
@@ -97,14 +108,14 @@ def stable(a: Arrays, told: Told) -> tuple[Any, Any]:
 
 
 def growth(a: Arrays, told: Told) -> tuple[Any, Any]:
-    X, y = table(told)
+    X, y = problem(told)
     model = kernsift.OnlineLSSVMRegressor(gamma=1 / told["d"], alpha=0.1, max_basis=told["m"])
     return lambda: model.fit(X, y), lambda _: {}
 
 
 def predict(a: Arrays, told: Told) -> tuple[Any, Any]:
-    X, _ = table(told)
-    rows = X[: max(told["m"], 200)] if len(X) >= told["m"] else table({**told, "n": told["m"]})[0]
+    X, _ = problem(told)
+    rows = X[: max(told["m"], 200)] if len(X) >= told["m"] else problem({**told, "n": told["m"]})[0]
     model = kernsift.SubsetLSSVMRegressor(gamma=1 / told["d"], alpha=0.5, basis=rows[: told["m"]].copy())
     model.fit(rows, np.sin(rows[:, 0]))
     model.predict(X[:300])
@@ -114,4 +125,3 @@ def predict(a: Arrays, told: Told) -> tuple[Any, Any]:
 RIVALS: dict[str, Rival] = {
     "fit": fit, "classes": classes, "stable": stable, "growth": growth, "predict": predict
 }  # fmt: skip
-__all__ = ["ABOUT", "HEADINGS", "RIVALS", "TITLE", "Path", "axes", "case", "exponent"]

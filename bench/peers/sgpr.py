@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
-from measures import THREADS, Array, Arrays, Rival, Told, error
+
+from .measures import THREADS, Array, Arrays, Rival, Told, predicted
 
 
 class SGPR:
@@ -70,10 +70,7 @@ def rival(steps: int) -> Rival:
         model = SGPR(a, told, steps)
 
         def judge(_: Any) -> dict[str, Any]:
-            begin = time.process_time()
-            scores = model.predict(a["test"])
-            spent = time.process_time() - begin
-            return {"error": error(told, scores, a["truth"]), "predict": 1e6 * spent / len(scores), "size": told["m"]}
+            return predicted(model, a, told, size=told["m"])
 
         return lambda: model.fit(a["X"], a["y"]), judge
 

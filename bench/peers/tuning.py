@@ -8,8 +8,9 @@ from typing import Any
 
 import kernsift
 import numpy as np
-from measures import Arrays, Rival, Told, error, synthetic
-from runner import Case
+
+from .measures import Arrays, Rival, Told, error, synthetic
+from .runner import Case
 
 TITLE = "Tuning of width and ridge"
 ABOUT = """Five widths and nine ridges: `tune` (exact leave-one-out) against a grid search with five folds of the
@@ -19,8 +20,8 @@ ALPHAS = np.logspace(-4, 2, 9)
 
 
 def cases(mode: str, data: Path | None) -> Iterator[Case]:
-    n = {"smoke": 200, "quick": 1000}.get(mode, 2000)
-    told = {"m": 20 if mode == "smoke" else 200, "measure": "rmse", "small": mode == "smoke"}
+    n = {"quick": 200}.get(mode, 2000)
+    told = {"m": 20 if mode == "quick" else 200, "measure": "rmse", "small": mode == "quick"}
     yield Case(f"synthetic, {n} rows", synthetic(n), told, list(RIVALS))
 
 
@@ -98,4 +99,3 @@ RIVALS: dict[str, Rival] = {
     "GridSearchCV(SVR)": searched(_svr),
     "GaussianProcessRegressor, likelihood": likelihood,
 }
-__all__ = ["ABOUT", "RIVALS", "TITLE", "cases"]

@@ -1,4 +1,4 @@
-"""Changes to the one-line best model, each tried alone in the table "further" of `bench/widths`."""
+"""Changes to the one-line best model, each tried alone in the table FURTHER."""
 
 from __future__ import annotations
 

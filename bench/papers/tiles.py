@@ -29,10 +29,7 @@ def td(tiles, data, discount, *, step, decay, passes):
     w, z, step = np.zeros(tiles.size), np.zeros(tiles.size), step / tiles.tilings
     for _ in range(passes):
         for t in range(len(r)):
-            if start[t]:
-                z[:] = 0
-            else:
-                z *= discount * decay
+            z *= 0.0 if start[t] else discount * decay
             z[here[t]] += 1
             future = 0.0 if terminal[t] else discount * w[there[t]].sum()
             w += step * (r[t] + future - w[here[t]].sum()) * z
@@ -47,10 +44,7 @@ def lstd(tiles, data, discount, *, ridge, decay):
     here, there = tiles(S), tiles(S_next)
     transposed, b, z = ridge * np.eye(tiles.size), np.zeros(tiles.size), np.zeros(tiles.size)
     for t in range(len(r)):
-        if start[t]:
-            z[:] = 0
-        else:
-            z *= discount * decay
+        z *= 0.0 if start[t] else discount * decay
         z[here[t]] += 1
         transposed[here[t]] += z
         if not terminal[t]:

@@ -1,90 +1,43 @@
-"""The tables of `bench/widths`: error, size and processor time with one width and with one a feature."""
+"""Learned widths: error, size and processor time with one width and with one a feature, and rivals beside."""
 
 from __future__ import annotations
 
-import os
-import platform
-import re
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from functools import partial
 from multiprocessing import get_context
-from pathlib import Path
 from typing import Any
 
-import kernsift
 import numpy as np
-from ideas import IDEAS, learned, with_options
 from kernsift import SubsetLSSVMRegressor, learn_gamma
-from numpy.typing import NDArray
+from measure.clock import timed
+from measure.data import standardised
 from sklearn.datasets import load_diabetes, make_friedman1, make_friedman2, make_friedman3
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
-Array = NDArray[np.float64]
+from .ideas import IDEAS, learned, with_options
+from .registry import Array, Line, Run, table
 
-
-def limit_threads() -> None:
-    """BLAS on one thread, here and in the processes that take a seed each."""
-    threadpool_limits(1)
-
-
-limit_threads()
-
-PREAMBLE = """# Learned widths, measured
-
-Written by `python bench/widths --data DIR`; `--full` adds the SVC on 50,000 rows.  Widths, ridges and sizes are chosen
-on training rows only.  Seconds are processor time of one thread, tuning included.  "one width" is `learn_gamma` with
-`isotropic=True`: the best single width by the same criterion, then the same model.
-"""
 SIZES = (100, 300, 500, 1000)
 
 
-@dataclass(frozen=True)
-class Run:
-    mode: str
-    data: Path
-
-    def of(self, quick: Any, default: Any, full: Any) -> Any:
-        return {"quick": quick, "default": default, "full": full}[self.mode]
-
-    def load(self, name: str) -> dict[str, Array]:
-        with np.load(self.data / f"{name}.npz", allow_pickle=False) as archive:
-            return {key: archive[key] for key in archive.files}
-
-
-def machine() -> str:
-    model, info = platform.processor() or platform.machine(), Path("/proc/cpuinfo")
-    if info.is_file():
-        found = re.search(r"^model name\s*:\s*(.+)$", info.read_text(), re.M)
-        model = found[1] if found else model
-    level = kernsift.build_config()["cpu_level"]
-    return f"{model}, {os.cpu_count()} cores, {platform.system()}, kernsift {kernsift.__version__} ({level})"
-
-
-def timed(work: Callable[[], Any]) -> tuple[Any, float]:
-    begin = time.process_time()
-    answer = work()
-    return answer, time.process_time() - begin
-
-
-def standardised(train: Array, test: Array) -> tuple[Array, Array]:
-    mean, scale = train.mean(axis=0), train.std(axis=0)
-    scale[scale == 0] = 1
-    return np.ascontiguousarray((train - mean) / scale), np.ascontiguousarray((test - mean) / scale)
+def in_processes(work: Callable[..., Any], run: Run, things: Any, workers: int = 2) -> Iterator[Any]:
+    """The work for each of the things, BLAS on one thread."""
+    with ProcessPoolExecutor(workers, get_context("spawn"), partial(threadpool_limits, 1)) as pool:
+        yield from pool.map(work, [run] * len(things), things)
 
 
 def forest(run: Run, seed: int) -> tuple[Array, Array, Array, Array]:
     """Class 2 against the rest; other training rows for every seed, the same test rows."""
     archive = run.load("covtype")
-    X, y = archive["X"], archive["y"]
-    rows, held = run.of((2000, 2000), (50_000, 20_000), (50_000, 20_000))
+    X, y = archive["X"], np.where(archive["y"] == 2, 1.0, -1.0)
+    rows, held = (2000, 2000) if run.brief else (50_000, 20_000)
     order = np.random.default_rng(0).permutation(len(X))
     train, test = order[50_000 * seed : 50_000 * seed + rows], order[-held:]
     A, B = standardised(X[train].astype(float), X[test].astype(float))
-    return A, np.where(y[train] == 2, 1.0, -1.0), B, np.where(y[test] == 2, 1.0, -1.0)
+    return A, y[train], B, y[test]
 
 
 def wrong(scores: Array, truth: Array) -> float:
@@ -100,7 +53,7 @@ def cells(label: str, errors: list[list[float]], seconds: list[list[float]]) -> 
 
 def forest_seed(run: Run, seed: int) -> list[tuple[str, list[float], list[float]]]:
     """Errors and seconds by size of every model, for one draw of training rows."""
-    sizes = run.of((20, 40, 60, 80), SIZES, SIZES)
+    sizes = run.choose((20, 40, 60, 80), SIZES, SIZES)
     X, y, test, truth = forest(run, seed)
     trees, spent = timed(lambda: HistGradientBoostingClassifier(random_state=0).fit(X, y))
     found = [("HistGradientBoosting (no kernels)", [wrong(trees.predict(test), truth)] * len(sizes), [spent])]
@@ -115,7 +68,7 @@ def forest_seed(run: Run, seed: int) -> list[tuple[str, list[float], list[float]
             plain[1].append(tuning + spent)
             if not isotropic:
                 # the same as polish=20 from the start, without choosing the kernels twice
-                model.set_params(basis=model.basis_vectors_, polish=run.of(20, 20 if m <= 500 else 0, 20))
+                model.set_params(basis=model.basis_vectors_, polish=run.choose(20, 20 if m <= 500 else 0, 20))
                 more = timed(lambda model=model: model.fit(X, y))[1] if model.polish else np.nan
                 moved[0].append(wrong(model.predict(test), truth) if model.polish else np.nan)
                 moved[1].append(tuning + spent + more)
@@ -125,26 +78,39 @@ def forest_seed(run: Run, seed: int) -> list[tuple[str, list[float], list[float]
     return found
 
 
-def forest_rows(run: Run) -> Iterator[tuple[str, ...]]:
-    seeds = range(run.of(2, 3, 3))
-    with ProcessPoolExecutor(len(seeds), get_context("spawn"), limit_threads) as pool:
-        draws = list(pool.map(forest_seed, [run] * len(seeds), seeds))
+@table(
+    "FOREST",
+    "errors in %, forest cover (class 2 against the rest), 50,000 rows, mean and spread over 3 seeds",
+    columns=("widths", *(f"{m} kernels" for m in SIZES), "seconds"),
+    data=("covtype",),
+    page="widths",
+)
+def forest_rows(run: Run) -> Iterator[Line]:
+    seeds = range(run.choose(2, 3, 3))
+    draws = list(in_processes(forest_seed, run, seeds, len(seeds)))
     for same in zip(*draws, strict=True):
         yield cells(same[0][0], [errors for _, errors, _ in same], [seconds for *_, seconds in same])
 
 
-def svc_rows(run: Run) -> Iterator[tuple[str, ...]]:
+@table(
+    "SVC",
+    "against scikit-learn's SVC on the same rows, 10,000 test rows",
+    columns=("model", "rows", "error %", "kernels", "seconds"),
+    data=("covtype",),
+    page="widths",
+)
+def svc_rows(run: Run) -> Iterator[Line]:
     X, y, test, truth = forest(run, 0)
-    rows = run.of(1000, 10_000, len(X))
+    rows = run.choose(1000, 10_000, len(X))
     part, few = slice(0, rows), slice(0, 10_000)
     found, tuning = timed(lambda: learn_gamma(X[part], y[part], random_state=0))
-    for m in run.of((40,), (500, 1000), (500, 1000)):
+    for m in run.choose((40,), (500, 1000), (500, 1000)):
         model = SubsetLSSVMRegressor(gamma=found.gamma, max_basis=m, random_state=0)
         _, spent = timed(lambda model=model: model.fit(X[part], y[part]))
         error = wrong(model.predict(test[few]), truth[few])
         yield f"learned widths, {m} kernels", f"{rows}", f"{error:.2f}", str(model.n_basis_), f"{tuning + spent:.1f}"
     quick, tuning = timed(lambda: learn_gamma(X[part], y[part], n_rows=2000, m=150, max_iter=10, random_state=0))
-    model = SubsetLSSVMRegressor(gamma=quick.gamma, max_basis=run.of(40, 500, 500), oversample=2.0, random_state=0)
+    model = SubsetLSSVMRegressor(gamma=quick.gamma, max_basis=run.choose(40, 500, 500), oversample=2.0, random_state=0)
     _, spent = timed(lambda: model.fit(X[part], y[part]))
     error = wrong(model.predict(test[few]), truth[few])
     label = f"widths learned on 2,000 rows with 150 kernels, oversample=2, {model.n_basis_} kernels"
@@ -180,19 +146,28 @@ def regression_sets(run: Run) -> Iterator[tuple[str, Callable[[int], tuple[Array
     )
 
 
+def split(table: tuple[Array, Array], seed: int, rows: int | None) -> tuple[Array, Array, Array, Array]:
+    """Four fifths to learn from and one to test on, standardised on the former."""
+    X, y = table
+    order = np.random.default_rng(seed).permutation(len(X))[:rows]
+    train, test = np.split(order, [4 * len(order) // 5])
+    mean, scale = y[train].mean(), y[train].std()
+    A, B = standardised(X[train], X[test])
+    return A, (y[train] - mean) / scale, B, (y[test] - mean) / scale
+
+
+def rmse(model: Any, X: Array, y: Array) -> float:
+    return float(np.sqrt(np.mean((model.predict(X) - y) ** 2)))
+
+
 def regression_row(run: Run, name: str) -> tuple[str, ...]:
     make = dict(regression_sets(run))[name]
     errors: list[list[float]] = []
     spent: list[float] = []
     sizes: list[int] = []
-    for seed in range(run.of(1, 3, 3)):
-        X, y = make(seed)
-        order = np.random.default_rng(seed).permutation(len(X))[: run.of(300, None, None)]
-        cut = 4 * len(order) // 5
-        train, test = order[:cut], order[cut:]
-        A, B = standardised(X[train], X[test])
-        t, truth = (y[train] - y[train].mean()) / y[train].std(), (y[test] - y[train].mean()) / y[train].std()
-        m = run.of(30, 300, 300)
+    for seed in range(run.choose(1, 3, 3)):
+        A, t, B, truth = split(make(seed), seed, run.choose(300, None, None))
+        m = run.choose(30, 300, 300)
         one = learn_gamma(A, t, isotropic=True, random_state=seed).gamma
         best = learned(m, seed, size="auto")
         _, seconds = timed(lambda best=best, A=A, t=t: best.fit(A, t))
@@ -205,11 +180,11 @@ def regression_row(run: Run, name: str) -> tuple[str, ...]:
             best,
             HistGradientBoostingRegressor(random_state=seed).fit(A, t),
         ]
-        errors.append([float(np.sqrt(np.mean((model.predict(B) - truth) ** 2))) for model in models])
+        errors.append([rmse(model, B, truth) for model in models])
     means = np.mean(errors, axis=0)
     return (
         name,
-        f"{len(train)} × {X.shape[1]}",
+        f"{len(A)} × {A.shape[1]}",
         *(f"{e:.3f}" for e in means),
         f"{100 * (means[2] / means[0] - 1):+.1f} %",
         f"{100 * (means[3] / means[0] - 1):+.1f} %",
@@ -218,85 +193,67 @@ def regression_row(run: Run, name: str) -> tuple[str, ...]:
     )
 
 
-def regression_rows(run: Run) -> Iterator[tuple[str, ...]]:
-    names = [name for name, _ in regression_sets(run)]
-    with ProcessPoolExecutor(2, get_context("spawn"), limit_threads) as pool:
-        yield from pool.map(regression_row, [run] * len(names), names)
+@table(
+    "REGRESSION",
+    "RMSE in units of the target's deviation, mean over 3 splits, at most 300 kernels",
+    columns=(
+        "set",
+        "rows × features",
+        "one width",
+        "one width, size held out",
+        "learned",
+        'gamma="learn" (size held out)',
+        "HistGradientBoosting",
+        "learned against one width",
+        "with the size held out",
+        "kernels",
+        "seconds",
+    ),
+    data=("boston", "abalone"),
+    page="widths",
+)
+def regression_rows(run: Run) -> Iterator[Line]:
+    yield from in_processes(regression_row, run, [name for name, _ in regression_sets(run)])
 
 
 def further_errors(run: Run, label: str) -> tuple[dict[str, float], float]:
     """Mean RMSE on every set with one change, and the seconds of the fits."""
-    fit, m = IDEAS.get(label, with_options()), run.of(15, 100, 100)
+    fit, m = IDEAS.get(label, with_options()), run.choose(15, 100, 100)
     found: dict[str, list[float]] = {}
     seconds = 0.0
     for name, make in regression_sets(run):
         if name in ("diabetes", "friedman2"):
             continue
-        for seed in range(run.of(1, 2, 3)):
-            X, y = make(seed)
-            order = np.random.default_rng(seed).permutation(len(X))[: run.of(150, 1000, None)]
-            cut = 4 * len(order) // 5
-            train, test = order[:cut], order[cut:]
-            A, B = standardised(X[train], X[test])
-            t, truth = (y[train] - y[train].mean()) / y[train].std(), (y[test] - y[train].mean()) / y[train].std()
+        for seed in range(run.choose(1, 2, 3)):
+            A, t, B, truth = split(make(seed), seed, run.choose(150, 1000, None))
             model, spent = timed(lambda A=A, t=t, seed=seed: fit(A, t, m, seed))
-            found.setdefault(name, []).append(float(np.sqrt(np.mean((model.predict(B) - truth) ** 2))))
+            found.setdefault(name, []).append(rmse(model, B, truth))
             seconds += spent
     return {name: float(np.mean(errors)) for name, errors in found.items()}, seconds
 
 
-def further_rows(run: Run) -> Iterator[tuple[str, ...]]:
-    with ProcessPoolExecutor(2, get_context("spawn"), limit_threads) as pool:
-        labels = ['gamma="learn"', *IDEAS]
-        answers = pool.map(further_errors, [run] * len(labels), labels)
-        base, seconds = next(answers)
-        yield labels[0], *(f"{e:.3f}" for e in base.values()), "", f"{seconds:.0f}"
-        for label, (errors, seconds) in zip(labels[1:], answers, strict=True):
-            ratios = [errors[name] / base[name] for name in base]
-            paid = f"{sum(r < 0.99 for r in ratios)} of {len(ratios)}"
-            yield label, *("no factor" if r != r else f"{100 * (r - 1):+.1f} %" for r in ratios), paid, f"{seconds:.0f}"
-
-
-TABLES: dict[str, tuple[str, tuple[str, ...], Callable[[Run], Iterator[tuple[str, ...]]]]] = {
-    "forest": (
-        "errors in %, forest cover (class 2 against the rest), 50,000 rows, mean and spread over 3 seeds",
-        ("widths", *(f"{m} kernels" for m in SIZES), "seconds"),
-        forest_rows,
+@table(
+    "FURTHER",
+    "RMSE with 100 kernels, and what each change alone does to it (seconds of all fits)",
+    columns=(
+        "change",
+        "boston",
+        "abalone",
+        "diabetes + 40 noise",
+        "friedman1, 27 of 32 irrelevant",
+        "friedman3 + 12 noise",
+        "better by 1 %",
+        "seconds",
     ),
-    "svc": (
-        "against scikit-learn's SVC on the same rows, 10,000 test rows",
-        ("model", "rows", "error %", "kernels", "seconds"),
-        svc_rows,
-    ),
-    "regression": (
-        "RMSE in units of the target's deviation, mean over 3 splits, at most 300 kernels",
-        (
-            "set",
-            "rows × features",
-            "one width",
-            "one width, size held out",
-            "learned",
-            'gamma="learn" (size held out)',
-            "HistGradientBoosting",
-            "learned against one width",
-            "with the size held out",
-            "kernels",
-            "seconds",
-        ),
-        regression_rows,
-    ),
-    "further": (
-        "RMSE with 100 kernels, and what each change alone does to it (seconds of all fits)",
-        (
-            "change",
-            "boston",
-            "abalone",
-            "diabetes + 40 noise",
-            "friedman1, 27 of 32 irrelevant",
-            "friedman3 + 12 noise",
-            "better by 1 %",
-            "seconds",
-        ),
-        further_rows,
-    ),
-}
+    data=("boston", "abalone"),
+    page="widths",
+)
+def further_rows(run: Run) -> Iterator[Line]:
+    labels = [label for label in IDEAS if run.wants(label)]
+    answers = in_processes(further_errors, run, ['gamma="learn"', *labels])
+    base, seconds = next(answers)
+    yield 'gamma="learn"', *(f"{e:.3f}" for e in base.values()), "", f"{seconds:.0f}"
+    for label, (errors, seconds) in zip(labels, answers, strict=True):
+        ratios = [errors[name] / base[name] for name in base]
+        paid = f"{sum(r < 0.99 for r in ratios)} of {len(ratios)}"
+        yield label, *("no factor" if r != r else f"{100 * (r - 1):+.1f} %" for r in ratios), paid, f"{seconds:.0f}"

@@ -1,0 +1,104 @@
+// The papers' algorithm as one writes it with a matrix library, row by row: K^-1 and P^-1 kept whole, every row a
+// product with each; at the cap an admitted row grows both before the least useful kernel leaves both. It shares
+// nothing with the core.
+//   literal FILE N D GAMMA ALPHA TOL1 TOL2 CAP   prints CPU seconds, kernels and the prediction at the first row
+#include <Eigen/Core>
+#include <cmath>
+
+#include "rows.hpp"
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+namespace {
+
+// A symmetric inverse of a matrix that gains and loses rows and columns; both triangles are stored and written.
+class Inverse {
+ public:
+  explicit Inverse(Index most) : storage_(most, most) {}
+  auto now() { return storage_.topLeftCorner(size_, size_); }
+  auto now() const { return storage_.topLeftCorner(size_, size_); }
+
+  // Bordered inverse: w is the inverse times the new column, `pivot` the Schur complement.
+  void border(const VectorXd& w, double pivot) {
+    now().noalias() += (w / pivot) * w.transpose();
+    storage_.col(size_).head(size_) = -w / pivot;
+    storage_.row(size_).head(size_) = -w.transpose() / pivot;
+    storage_(size_, size_) = 1.0 / pivot;
+    ++size_;
+  }
+
+  void strike(Index i) {
+    const VectorXd u = now().col(i);
+    now().noalias() -= (u / u[i]) * u.transpose();
+    --size_;
+    for (Index j = 0; j < i; ++j) storage_.col(j).segment(i, size_ - i) = storage_.col(j).segment(i + 1, size_ - i).eval();
+    for (Index j = i; j < size_; ++j) {
+      storage_.col(j).head(i) = storage_.col(j + 1).head(i);
+      storage_.col(j).segment(i, size_ - i) = storage_.col(j + 1).segment(i + 1, size_ - i);
+    }
+  }
+
+ private:
+  MatrixXd storage_;
+  Index size_ = 0;
+};
+
+}  // namespace
+
+int main(int, char** argv) {
+  const Samples s = read_samples(argv[1], std::atol(argv[2]), std::atol(argv[3]));
+  const double gamma = std::atof(argv[4]), alpha = std::atof(argv[5]);
+  const double novelty_tol = std::atof(argv[6]), usefulness_tol = std::atof(argv[7]);
+  const Index cap = std::atol(argv[8]);
+  const Eigen::Map<const MatrixXd> X(s.x.data(), s.d, s.n);  // a row of the file is a column
+
+  const double begin = cpu_seconds();
+  MatrixXd basis(s.d, cap + 1);
+  Inverse K(cap + 1), P(cap + 1);
+  VectorXd beta(cap + 1), k, a, g;
+  Index m = 0;
+  double mean = 0, squares = 0;
+  const auto kernel = [&](Index t) {
+    k = (-gamma * (basis.leftCols(m).colwise() - X.col(t)).colwise().squaredNorm().transpose().array()).exp();
+  };
+  for (Index t = 0; t < s.n; ++t) {
+    kernel(t);
+    a.noalias() = K.now() * k;
+    g.noalias() = P.now() * k;
+    const double delta = 1.0 - k.dot(a), Delta = 1.0 + k.dot(g), rho = s.y[t] - k.dot(beta.head(m));
+    const double before = s.y[t] - mean;
+    mean += before / static_cast<double>(t + 1);
+    squares += before * (s.y[t] - mean);
+
+    P.now().noalias() -= (g / Delta) * g.transpose();
+    const double usefulness = delta * rho * rho / (Delta * (delta + alpha * Delta));
+    if (!(delta > novelty_tol) || !(delta * usefulness > usefulness_tol * squares / static_cast<double>(t + 1))) {
+      beta.head(m) += (rho / Delta) * g;
+      continue;
+    }
+    const double kappa = rho / (delta + alpha * Delta);
+    beta.head(m) += kappa * (alpha * g - a);
+    beta[m] = kappa;
+    P.border(a + (delta / Delta) * g, delta * (delta / Delta + alpha));
+    K.border(a, delta);
+    basis.col(m++) = X.col(t);
+    if (m <= cap) continue;
+
+    Index victim;
+    (beta.head(m).array().square() / P.now().diagonal().array()).minCoeff(&victim);
+    const VectorXd u = P.now().col(victim);
+    beta.head(m) -= (beta[victim] / u[victim]) * u;
+    P.strike(victim);
+    K.strike(victim);
+    --m;
+    for (Index i = victim; i < m; ++i) {
+      beta[i] = beta[i + 1];
+      basis.col(i) = basis.col(i + 1);
+    }
+  }
+  const double seconds = cpu_seconds() - begin;
+  kernel(0);
+  std::printf("%.6f %ld %.17g\n", seconds, static_cast<long>(m), k.dot(beta.head(m)));
+}
