@@ -99,7 +99,7 @@ STREAMS: dict[str, Make] = {
 }
 
 
-@table("SELECTORS", "error and seconds of every selector", data=SETS[:-1], page="selectors", columns=(), seeds="0 to 2")
+@table("SELECTORS", "error and seconds of every selector", data=SETS[:-1], page="selectors", seeds="0 to 2")
 def selectors(run: Run) -> Iterator[Line]:
     settings = {
         name: lambda n, m, seed, name=name: {"basis": name, "random_state": seed, "keep_path": False}
@@ -109,7 +109,7 @@ def selectors(run: Run) -> Iterator[Line]:
         yield from compare(run, "selector", "SubsetLSSVM", (50, 100, 200, 400), settings, spread=False)
 
 
-@table("STREAMS", "error and seconds of one pass", data=SETS[:-1], page="streams", columns=(), seeds="orders 0 to 2")
+@table("STREAMS", "error and seconds of one pass", data=SETS[:-1], page="streams", seeds="orders 0 to 2")
 def streams(run: Run) -> Iterator[Line]:
     with threadpool_limits(1):
         yield from compare(run, "settings", "OnlineLSSVM", (100, 300), STREAMS, spread=True)

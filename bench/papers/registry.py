@@ -171,8 +171,10 @@ PAGES = {
 TABLES: dict[str, Table] = {}
 
 
-def table(name: str, title: str, **more: Any) -> Callable[[Maker], Maker]:
-    """List a function under a name for the command line; `more` as in `Table`."""
+def table(name: str, title: str, columns: str = "", **more: Any) -> Callable[[Maker], Maker]:
+    """List a function under a name for the command line; `columns`, between bars, and `more` as in `Table`."""
+    if columns:
+        more["columns"] = tuple(columns.split(" | "))
 
     def add(make: Maker) -> Maker:
         TABLES[name] = Table(name, title, make, **more)

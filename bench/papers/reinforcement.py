@@ -10,6 +10,7 @@ import importlib
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from kernsift import KernelLSTD
 
 from .registry import Line, Run, table
 from .tiles import Tiles, lstd, sarsa, td
+
+listed = partial(table, page="reinforcement", needs="gymnasium")
 
 
 def gym() -> Any:
@@ -139,12 +142,10 @@ def rmse(V, states, values):
     return float(np.sqrt(np.mean((V(states) - values) ** 2)))
 
 
-@table(
+@listed(
     "VALUES",
     "policy evaluation on MountainCar, a car pushed the way it rolls and one time in five at random",
-    columns=("method", "transitions", "RMSE of the value", "± standard error", "median", "parameters"),
-    page="reinforcement",
-    needs="gymnasium",
+    "method | transitions | RMSE of the value | ± standard error | median | parameters",
 )
 def values(run: Run) -> Iterator[Line]:
     check()
@@ -280,12 +281,10 @@ CONTROL = {
 }  # fmt: skip
 
 
-@table(
+@listed(
     "CONTROL",
     "mean steps of 20 greedy episodes after a fixed number of transitions",
-    columns=("task", "transitions", "method", "steps", "± standard error", "parameters"),
-    page="reinforcement",
-    needs="gymnasium",
+    "task | transitions | method | steps | ± standard error | parameters",
 )
 def control(run: Run) -> Iterator[Line]:
     seeds, budget = max(2, run.times(3, 20)), run.choose(1, 2, 12)

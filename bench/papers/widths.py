@@ -21,11 +21,18 @@ from .ideas import IDEAS, learned, with_options
 from .registry import Array, Line, Run, table
 
 SIZES = (100, 300, 500, 1000)
+on_forest = partial(table, page="widths", data=("covtype",))
+on_tables = partial(table, page="widths", data=("boston", "abalone"))
+
+
+def one_thread() -> None:
+    """BLAS on one thread, here and in the processes that take a part each: they import this module first."""
+    threadpool_limits(1)
 
 
 def in_processes(work: Callable[..., Any], run: Run, things: Any, workers: int = 2) -> Iterator[Any]:
-    """The work for each of the things, BLAS on one thread."""
-    with ProcessPoolExecutor(workers, get_context("spawn"), partial(threadpool_limits, 1)) as pool:
+    """The work for each of the things."""
+    with ProcessPoolExecutor(workers, get_context("spawn"), one_thread) as pool:
         yield from pool.map(work, [run] * len(things), things)
 
 
@@ -78,12 +85,10 @@ def forest_seed(run: Run, seed: int) -> list[tuple[str, list[float], list[float]
     return found
 
 
-@table(
+@on_forest(
     "FOREST",
     "errors in %, forest cover (class 2 against the rest), 50,000 rows, mean and spread over 3 seeds",
-    columns=("widths", *(f"{m} kernels" for m in SIZES), "seconds"),
-    data=("covtype",),
-    page="widths",
+    "widths | 100 kernels | 300 kernels | 500 kernels | 1000 kernels | seconds",
 )
 def forest_rows(run: Run) -> Iterator[Line]:
     seeds = range(run.choose(2, 3, 3))
@@ -92,14 +97,13 @@ def forest_rows(run: Run) -> Iterator[Line]:
         yield cells(same[0][0], [errors for _, errors, _ in same], [seconds for *_, seconds in same])
 
 
-@table(
+@on_forest(
     "SVC",
     "against scikit-learn's SVC on the same rows, 10,000 test rows",
-    columns=("model", "rows", "error %", "kernels", "seconds"),
-    data=("covtype",),
-    page="widths",
+    "model | rows | error % | kernels | seconds",
 )
 def svc_rows(run: Run) -> Iterator[Line]:
+    one_thread()
     X, y, test, truth = forest(run, 0)
     rows = run.choose(1000, 10_000, len(X))
     part, few = slice(0, rows), slice(0, 10_000)
@@ -193,27 +197,14 @@ def regression_row(run: Run, name: str) -> tuple[str, ...]:
     )
 
 
-@table(
+@on_tables(
     "REGRESSION",
     "RMSE in units of the target's deviation, mean over 3 splits, at most 300 kernels",
-    columns=(
-        "set",
-        "rows × features",
-        "one width",
-        "one width, size held out",
-        "learned",
-        'gamma="learn" (size held out)',
-        "HistGradientBoosting",
-        "learned against one width",
-        "with the size held out",
-        "kernels",
-        "seconds",
-    ),
-    data=("boston", "abalone"),
-    page="widths",
+    'set | rows × features | one width | one width, size held out | learned | gamma="learn" (size held out) | '
+    "HistGradientBoosting | learned against one width | with the size held out | kernels | seconds",
 )
 def regression_rows(run: Run) -> Iterator[Line]:
-    yield from in_processes(regression_row, run, [name for name, _ in regression_sets(run)])
+    yield from in_processes(regression_row, run, [name for name, _ in regression_sets(run) if run.wants(name)])
 
 
 def further_errors(run: Run, label: str) -> tuple[dict[str, float], float]:
@@ -232,21 +223,11 @@ def further_errors(run: Run, label: str) -> tuple[dict[str, float], float]:
     return {name: float(np.mean(errors)) for name, errors in found.items()}, seconds
 
 
-@table(
+@on_tables(
     "FURTHER",
     "RMSE with 100 kernels, and what each change alone does to it (seconds of all fits)",
-    columns=(
-        "change",
-        "boston",
-        "abalone",
-        "diabetes + 40 noise",
-        "friedman1, 27 of 32 irrelevant",
-        "friedman3 + 12 noise",
-        "better by 1 %",
-        "seconds",
-    ),
-    data=("boston", "abalone"),
-    page="widths",
+    "change | boston | abalone | diabetes + 40 noise | friedman1, 27 of 32 irrelevant | "
+    "friedman3 + 12 noise | better by 1 % | seconds",
 )
 def further_rows(run: Run) -> Iterator[Line]:
     labels = [label for label in IDEAS if run.wants(label)]

@@ -46,7 +46,7 @@ def section(name: str, options: argparse.Namespace, threads: int) -> Iterator[st
         yield from (*scaling.table(mode, rounds), "")
         return
     for case in module.cases(mode, options.data):
-        if wanted(case.label, options.only) and not (two and case.told.get("kind") == "one"):
+        if wanted(case.label, options.only) and not (two and case.task.get("kind") == "one"):
             yield from page.case_table(case.label, race(WORK[name], case, rounds, threads, options.torch_python))
 
 

@@ -10,7 +10,7 @@ import kernsift
 from measure.clock import peak_memory, timed
 
 from .batch import gaussian_process, kernel_ridge, linear_svc, nystroem, ridge, sampler, sgd
-from .measures import THREADS, Arrays, Rival, Told, forest, predicted, synthetic
+from .measures import THREADS, Arrays, Rival, Task, forest, predicted, synthetic
 from .runner import Case
 
 TITLE = "Batches at equal error"
@@ -25,26 +25,26 @@ BUDGET = {"quick": 1.0, "default": 60.0, "full": 150.0}  # seconds of a fit, bey
 def cases(mode: str, data: Path | None) -> Iterator[Case]:
     small = mode == "quick"
     n = {"quick": 600}.get(mode, 50_000)
-    told = {"gamma": 1 / 54, "alpha": 0.5, "measure": "%", "budget": BUDGET[mode], "small": small}
+    task = {"gamma": 1 / 54, "alpha": 0.5, "measure": "%", "budget": BUDGET[mode], "small": small}
     goal = 45.0 if small else 19.7
-    yield Case(f"forest {n} to {goal} %", forest(data, n), {**told, "goal": goal}, ALL)
-    svm = {**told, "goal": 17.76}
-    told = {**told, "gamma": 1 / 10, "alpha": 0.1, "measure": "rmse"}
+    yield Case(f"forest {n} to {goal} %", forest(data, n), {**task, "goal": goal}, ALL)
+    svm = {**task, "goal": 17.76}
+    task = {**task, "gamma": 1 / 10, "alpha": 0.1, "measure": "rmse"}
     n, goal = (500, 0.9) if small else (10_000, 0.27)
-    yield Case(f"synthetic {n} to rmse {goal}", synthetic(n), {**told, "goal": goal}, ALL)
+    yield Case(f"synthetic {n} to rmse {goal}", synthetic(n), {**task, "goal": goal}, ALL)
     names = ["kernsift, LSSVM on fewer rows", "KernelRidge", "GaussianProcessRegressor", "SVC", "libsvm"]
-    yield Case(f"synthetic {n} to rmse {goal}, a kernel on every row used", synthetic(n), {**told, "goal": goal}, names)
+    yield Case(f"synthetic {n} to rmse {goal}, a kernel on every row used", synthetic(n), {**task, "goal": goal}, names)
     if not small:
         some = ["kernsift, gamma='learn'", "kernsift, one width, learned", "kernsift", "Nystroem+Ridge", "lightgbm"]
         some += ["SVC, all rows"] * (mode == "full")
         yield Case("forest 50000 to 17.76 %, an SVM's on all rows", forest(data, 50_000), svm, some)
 
 
-def stepped(sizes: list[int], make: Callable[[Arrays, Told, int], Any], rows: bool = False) -> Rival:
-    def rival(a: Arrays, told: Told) -> tuple[Any, Any]:
-        trial = dict(told)
-        steps = [size for size in (sizes[:2] if told["small"] else sizes) if not rows or size <= len(a["X"])]
-        make(a, told, steps[0])  # is it there?
+def stepped(sizes: list[int], make: Callable[[Arrays, Task, int], Any], rows: bool = False) -> Rival:
+    def rival(a: Arrays, task: Task) -> tuple[Any, Any]:
+        trial = dict(task)
+        steps = [size for size in (sizes[:2] if task["small"] else sizes) if not rows or size <= len(a["X"])]
+        make(a, task, steps[0])  # is it there?
         reached: list[tuple[int, dict[str, Any]]] = []
 
         def fit(size: int) -> tuple[Any, float, float]:
@@ -59,10 +59,10 @@ def stepped(sizes: list[int], make: Callable[[Arrays, Told, int], Any], rows: bo
                 return size, found, *fit(size)
             for size in steps:
                 model, spent, peak = fit(size)
-                found = predicted(model, a, told)
-                if found["error"] <= told["goal"]:
+                found = predicted(model, a, task)
+                if found["error"] <= task["goal"]:
                     break
-                if spent > told["budget"]:
+                if spent > task["budget"]:
                     break
             reached.append((size, found))
             return size, found, model, spent, peak
@@ -77,7 +77,7 @@ def stepped(sizes: list[int], make: Callable[[Arrays, Told, int], Any], rows: bo
                 "seconds": spent,
                 "megabytes": peak,
                 "size": size,
-                "reached": found["error"] <= told["goal"],
+                "reached": found["error"] <= task["goal"],
             }
 
         return work, judge
@@ -85,14 +85,14 @@ def stepped(sizes: list[int], make: Callable[[Arrays, Told, int], Any], rows: bo
     return rival
 
 
-def subset(gamma: Any = None) -> Callable[[Arrays, Told, int], Any]:
-    def make(a: Arrays, told: Told, m: int) -> Any:
-        return kernsift.SubsetLSSVMRegressor(gamma=gamma or told["gamma"], max_basis=m, random_state=0)
+def subset(gamma: Any = None) -> Callable[[Arrays, Task, int], Any]:
+    def make(a: Arrays, task: Task, m: int) -> Any:
+        return kernsift.SubsetLSSVMRegressor(gamma=gamma or task["gamma"], max_basis=m, random_state=0)
 
     return make
 
 
-def learned(isotropic: bool) -> Callable[[Arrays, Told, int], Any]:
+def learned(isotropic: bool) -> Callable[[Arrays, Task, int], Any]:
     class Learned:
         def __init__(self, m: int) -> None:
             self.m = m
@@ -101,35 +101,35 @@ def learned(isotropic: bool) -> Callable[[Arrays, Told, int], Any]:
             widths = kernsift.learn_gamma(X, y, isotropic=isotropic, random_state=0)
             return kernsift.SubsetLSSVMRegressor(gamma=widths.gamma, max_basis=self.m, random_state=0).fit(X, y)
 
-    return lambda a, told, m: Learned(m)
+    return lambda a, task, m: Learned(m)
 
 
-def online(a: Arrays, told: Told, m: int) -> Any:
-    return kernsift.OnlineLSSVMRegressor(gamma=told["gamma"], alpha=1e-5 * len(a["X"]), max_basis=m)
+def online(a: Arrays, task: Task, m: int) -> Any:
+    return kernsift.OnlineLSSVMRegressor(gamma=task["gamma"], alpha=1e-5 * len(a["X"]), max_basis=m)
 
 
-def dense(a: Arrays, told: Told, size: int) -> Any:
-    return kernsift.LSSVMRegressor(gamma=told["gamma"], alpha=told["alpha"])
+def dense(a: Arrays, task: Task, size: int) -> Any:
+    return kernsift.LSSVMRegressor(gamma=task["gamma"], alpha=task["alpha"])
 
 
-def sized(make: Callable[[Arrays, Told], Any]) -> Callable[[Arrays, Told, int], Any]:
-    return lambda a, told, m: make(a, {**told, "m": m})
+def sized(make: Callable[[Arrays, Task], Any]) -> Callable[[Arrays, Task, int], Any]:
+    return lambda a, task, m: make(a, {**task, "m": m})
 
 
-def svm(a: Arrays, told: Told, size: int) -> Any:
+def svm(a: Arrays, task: Task, size: int) -> Any:
     from sklearn.svm import SVC, SVR
 
     C = 10.0
-    return SVC(C=C, gamma=told["gamma"], cache_size=500) if told["measure"] == "%" else SVR(C=C, gamma=told["gamma"])
+    return SVC(C=C, gamma=task["gamma"], cache_size=500) if task["measure"] == "%" else SVR(C=C, gamma=task["gamma"])
 
 
-def libsvm(a: Arrays, told: Told, size: int) -> Any:
+def libsvm(a: Arrays, task: Task, size: int) -> Any:
     from libsvm import svmutil
 
     class Libsvm:
         def fit(self, X: Any, y: Any) -> Libsvm:
-            kind = 0 if told["measure"] == "%" else 3
-            self.model = svmutil.svm_train(y.tolist(), X, f"-s {kind} -t 2 -g {told['gamma']} -c 10 -m 500 -q")
+            kind = 0 if task["measure"] == "%" else 3
+            self.model = svmutil.svm_train(y.tolist(), X, f"-s {kind} -t 2 -g {task['gamma']} -c 10 -m 500 -q")
             return self
 
         def predict(self, X: Any) -> Any:
@@ -140,7 +140,7 @@ def libsvm(a: Arrays, told: Told, size: int) -> Any:
     return Libsvm()
 
 
-def trees(a: Arrays, told: Told, size: int) -> Any:
+def trees(a: Arrays, task: Task, size: int) -> Any:
     import lightgbm
 
     return lightgbm.LGBMRegressor(n_estimators=size, n_jobs=THREADS, verbose=-1, random_state=0)

@@ -10,7 +10,7 @@ import kernsift
 import numpy as np
 from measure.rivals import nystroem_ridge
 
-from .measures import THREADS, Arrays, Rival, Told, of_peak
+from .measures import THREADS, Arrays, Rival, Task, of_peak
 from .runner import Case
 
 TITLE = "Large bases"
@@ -29,9 +29,9 @@ def cases(mode: str, data: Path | None) -> Iterator[Case]:
 
 
 def given(alpha: Any, keep_sums: bool = True) -> Rival:
-    def rival(a: Arrays, told: Told) -> tuple[Any, Any]:
-        X, y = rows(told)
-        m, n = told["m"], told["n"]
+    def rival(a: Arrays, task: Task) -> tuple[Any, Any]:
+        X, y = rows(task)
+        m, n = task["m"], task["n"]
         model = kernsift.SubsetLSSVMRegressor(
             gamma=1 / 20, alpha=alpha, basis=np.arange(m), keep_sums=keep_sums, n_jobs=THREADS
         )
@@ -44,15 +44,15 @@ def given(alpha: Any, keep_sums: bool = True) -> Rival:
     return rival
 
 
-def rows(told: Told) -> tuple[Any, Any]:
-    X = np.random.default_rng(0).standard_normal((told["n"], 20))
+def rows(task: Task) -> tuple[Any, Any]:
+    X = np.random.default_rng(0).standard_normal((task["n"], 20))
     return X, np.sin(X[:, 0]) + X[:, 1] * X[:, 2]
 
 
-def nystroem(a: Arrays, told: Told) -> tuple[Any, Any]:
-    X, y = rows(told)
-    model = nystroem_ridge(1 / 20, told["m"], 0.5)
-    return lambda: model.fit(X, y), lambda _: {"size": told["m"], "square": 8 * told["m"] ** 2 / 2**20}
+def nystroem(a: Arrays, task: Task) -> tuple[Any, Any]:
+    X, y = rows(task)
+    model = nystroem_ridge(1 / 20, task["m"], 0.5)
+    return lambda: model.fit(X, y), lambda _: {"size": task["m"], "square": 8 * task["m"] ** 2 / 2**20}
 
 
 RIVALS: dict[str, Rival] = {

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Arrays = dict[str, Array]
-Told = dict[str, Any]
-Rival = Callable[[Arrays, Told], tuple[Callable[[], Any], Callable[[Any], dict[str, Any]]]]
+Task = dict[str, Any]
+Rival = Callable[[Arrays, Task], tuple[Callable[[], Any], Callable[[Any], dict[str, Any]]]]
 THREADS = int(os.environ.get("KERNSIFT_PEERS_THREADS", "1"))
 
 
@@ -50,8 +50,8 @@ def rmse(predicted: Array, truth: Array) -> float:
     return float(np.sqrt(np.mean((np.asarray(predicted).ravel() - truth) ** 2)))
 
 
-def error(told: Told, predicted: Array, truth: Array) -> float:
-    return (wrong if told["measure"] == "%" else rmse)(predicted, truth)
+def error(task: Task, predicted: Array, truth: Array) -> float:
+    return (wrong if task["measure"] == "%" else rmse)(predicted, truth)
 
 
 def of_peak(flops: float) -> dict[str, float]:
@@ -59,7 +59,7 @@ def of_peak(flops: float) -> dict[str, float]:
     return {"flops": flops, "dgemm": dgemm_limit()}
 
 
-def predicted(model: Any, a: Arrays, told: Told, **more: Any) -> dict[str, Any]:
+def predicted(model: Any, a: Arrays, task: Task, **more: Any) -> dict[str, Any]:
     """For a judge: the error on the test rows, and microseconds of predicting one."""
     scores, spent = timed(lambda: model.predict(a["test"]))
-    return {"error": error(told, scores, a["truth"]), "predict": 1e6 * spent / len(scores), **more}
+    return {"error": error(task, scores, a["truth"]), "predict": 1e6 * spent / len(scores), **more}

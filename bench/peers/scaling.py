@@ -9,7 +9,7 @@ import kernsift
 import numpy as np
 from measure import page
 
-from .measures import Array, Arrays, Rival, Told
+from .measures import Array, Arrays, Rival, Task
 from .runner import Case, race
 
 TITLE = "Scaling"
@@ -72,31 +72,31 @@ def exponent(sizes: list[int], values: list[float]) -> float:
     return float(np.polyfit(x, y, 1)[0])
 
 
-def problem(told: Told) -> tuple[Array, Array]:
+def problem(task: Task) -> tuple[Array, Array]:
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((told["n"], told["d"]))
+    X = rng.standard_normal((task["n"], task["d"]))
     return X, np.sin(X[:, 0]) + 0.1 * rng.standard_normal(len(X))
 
 
-def fit(a: Arrays, told: Told) -> tuple[Any, Any]:
-    X, y = problem(told)
-    few = X[: told["m"]] if len(X) >= told["m"] else problem({**told, "n": told["m"]})[0]
-    model = kernsift.SubsetLSSVMRegressor(gamma=1 / told["d"], alpha=0.5, basis=few.copy())
+def fit(a: Arrays, task: Task) -> tuple[Any, Any]:
+    X, y = problem(task)
+    few = X[: task["m"]] if len(X) >= task["m"] else problem({**task, "n": task["m"]})[0]
+    model = kernsift.SubsetLSSVMRegressor(gamma=1 / task["d"], alpha=0.5, basis=few.copy())
     kernsift.SubsetLSSVMRegressor(gamma=1.0, alpha=0.5, basis=X[:10].copy()).fit(X[:100], y[:100])
     return lambda: model.fit(X, y), lambda _: {}
 
 
-def classes(a: Arrays, told: Told) -> tuple[Any, Any]:
-    X, _ = problem(told)
-    y = np.digitize(X[:, 0], np.quantile(X[:, 0], np.arange(1, told["c"]) / told["c"]))
-    model = kernsift.SubsetLSSVMClassifier(gamma=1 / told["d"], alpha=0.5, basis=X[: told["m"]].copy())
+def classes(a: Arrays, task: Task) -> tuple[Any, Any]:
+    X, _ = problem(task)
+    y = np.digitize(X[:, 0], np.quantile(X[:, 0], np.arange(1, task["c"]) / task["c"]))
+    model = kernsift.SubsetLSSVMClassifier(gamma=1 / task["d"], alpha=0.5, basis=X[: task["m"]].copy())
     model.fit(X[:200], y[:200] % 2)
     return lambda: model.fit(X, y), lambda _: {}
 
 
-def stable(a: Arrays, told: Told) -> tuple[Any, Any]:
+def stable(a: Arrays, task: Task) -> tuple[Any, Any]:
     rng = np.random.default_rng(0)
-    m, d = told["m"], max(told["d"], 20)
+    m, d = task["m"], max(task["d"], 20)
     centres = 5.0 * rng.standard_normal((m, d))
     X = centres[rng.integers(m, size=10_000)] + 0.01 * rng.standard_normal((10_000, d))
     y = np.sin(X[:, 0])
@@ -107,16 +107,16 @@ def stable(a: Arrays, told: Told) -> tuple[Any, Any]:
     return lambda: model.partial_fit(X, y), lambda _: {"rows": len(X)}
 
 
-def growth(a: Arrays, told: Told) -> tuple[Any, Any]:
-    X, y = problem(told)
-    model = kernsift.OnlineLSSVMRegressor(gamma=1 / told["d"], alpha=0.1, max_basis=told["m"])
+def growth(a: Arrays, task: Task) -> tuple[Any, Any]:
+    X, y = problem(task)
+    model = kernsift.OnlineLSSVMRegressor(gamma=1 / task["d"], alpha=0.1, max_basis=task["m"])
     return lambda: model.fit(X, y), lambda _: {}
 
 
-def predict(a: Arrays, told: Told) -> tuple[Any, Any]:
-    X, _ = problem(told)
-    rows = X[: max(told["m"], 200)] if len(X) >= told["m"] else problem({**told, "n": told["m"]})[0]
-    model = kernsift.SubsetLSSVMRegressor(gamma=1 / told["d"], alpha=0.5, basis=rows[: told["m"]].copy())
+def predict(a: Arrays, task: Task) -> tuple[Any, Any]:
+    X, _ = problem(task)
+    rows = X[: max(task["m"], 200)] if len(X) >= task["m"] else problem({**task, "n": task["m"]})[0]
+    model = kernsift.SubsetLSSVMRegressor(gamma=1 / task["d"], alpha=0.5, basis=rows[: task["m"]].copy())
     model.fit(rows, np.sin(rows[:, 0]))
     model.predict(X[:300])
     return lambda: model.predict(X), lambda _: {}

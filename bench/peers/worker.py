@@ -1,4 +1,4 @@
-"""One rival on one case, in its own process: told what to do by lines on its input, answers by lines of JSON.
+"""One rival on one case, in its own process: task what to do by lines on its input, answers by lines of JSON.
 
     worker.py MODULE RIVAL CASE(JSON) ARRAYS(folder of .npy)
 

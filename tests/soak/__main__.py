@@ -41,6 +41,7 @@ def main() -> None:
     options.add_argument("--build", type=Path, help="core, equations: compile here, and keep it")
     options.add_argument("--objects", type=Path, help="equations: build folder of the package in this tree")
     asked = options.parse_args()
+    sys.stdout.reconfigure(line_buffering=True)
     asked.out = asked.out or ROOT / "docs" / "reliability.md"
     for name in asked.table or TABLES:
         command = f"python tests/soak --table {name}" + ("" if asked.mode == "default" else f" --{asked.mode}")

@@ -1,6 +1,5 @@
 """Mutated calls and files, in processes of their own so that a crash is counted, not suffered."""
 
-# ruff: noqa: E501 - lines of the page
 from __future__ import annotations
 
 import argparse
@@ -10,6 +9,7 @@ import multiprocessing
 import os
 import time
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from measure.page import head, row
@@ -74,48 +74,48 @@ def _run(kind: str, total: int, minutes: float) -> tuple[collections.Counter[str
     return counts, wrong, time.time() - begin
 
 
-def calls(asked: argparse.Namespace) -> Iterator[list[str]]:
-    """Inputs through every public method of every estimator."""
-    about = [
-        "Shapes, strides, types, values (NaN, infinities, denormals, 1e±300 and what lies between), layouts, read-only memory",
-        "maps, containers and parameters, through every public method of every estimator. Right is an answer, or a",
-        "ValueError, TypeError or MemoryError with a text, after which the model is the same to the byte. Else is another",
-        "exception, a hang, a refusal that changed the model, NaN or infinity in a state. (Refused are targets and values of",
-        "the kernel above 1e100, and weights and ridges outside 1e-100 .. 1e100: products of three of them must be numbers.)",
-    ]
-    yield _section("Mutated inputs", about, "calls", ["all methods"], asked)
+# A section: its heading, what it says, what is counted, and the fuzzers.
+CALLS = (
+    "Mutated inputs",
+    """Shapes, strides, types, values (NaN, infinities, denormals, 1e±300 and what lies between), layouts, read-only
+memory maps, containers and parameters, through every public method of every estimator. Allowed are a result, or a
+ValueError, TypeError or MemoryError with a text, after which the model is the same to the byte. "Else" is another
+exception, a hang, an error that changed the model, NaN or infinity in a state. (Targets and values of
+the kernel above 1e100, and weights and ridges outside 1e-100 .. 1e100 are errors: products of three of them must be
+numbers.)""",
+    "calls",
+    ["all methods"],
+)
+FILES = (
+    "Mutated files",
+    """Saved models with bytes, members, headers and arrays changed, half of them under a checksum made right again, and
+tables of the command line (CSV; Parquet, by pyarrow) with bytes and cells changed, read where the process may take
+1 GiB of address space more and start no program, open no socket, look up no pickled name. Allowed are a model or a
+table, or a ValueError with a text; a model that loads predicts, learns and is pruned. Kernsift reads nothing
+else: ONNX, LIBSVM's format and C it only writes, and pickles are Python's (SECURITY.md). Saved models of changed
+structure have arrays of other values, shapes and types, exchanged or of another model, members that overlap, extreme
+settings and generators in states that cannot be, all under a right checksum; each that loads is put through every
+method, of which an error in the core or a failed assertion is wrong too, as is memory beyond 64 times the file and
+64 MiB.""",
+    "files",
+    [name for name in FUZZERS if name != "all methods"],
+)
 
 
-def files(asked: argparse.Namespace) -> Iterator[list[str]]:
-    """Files through `load`, tables through the command line's reader."""
-    about = [
-        "Saved models with bytes, members, headers and arrays changed, half of them under a checksum made right again, and",
-        "tables of the command line (CSV; Parquet, by pyarrow) with bytes and cells changed, read where the process may take",
-        "1 GiB of address space more and start no program, open no socket, look up no pickled name. Right is a model or a",
-        "table, or a ValueError with a text; a model that loads is asked to predict, learn and prune. Kernsift reads nothing",
-        "else: ONNX, LIBSVM's format and C it only writes, and pickles are Python's (SECURITY.md). Saved models of changed",
-        "structure have arrays of other values, shapes and types, exchanged or of another model, members that overlap, extreme",
-        "settings and generators in states that cannot be, all under a right checksum; each that loads is put through every",
-        "method, of which an error in the core or a failed assertion is wrong too, as is memory beyond 64 times the file and",
-        "64 MiB.",
-    ]
-    yield _section("Mutated files", about, "files", [name for name in FUZZERS if name != "all methods"], asked)
-
-
-Found = tuple[collections.Counter[str], list[str], float]
-
-
-def _section(title: str, about: list[str], counted: str, names: list[str], asked: argparse.Namespace) -> list[str]:
+def section(title: str, about: str, counted: str, names: list[str], asked: argparse.Namespace) -> Iterator[list[str]]:
+    """Run the fuzzers of a section of the page."""
     columns = [counted, "how many", "seeds", "answered", "refused", "crashed processes", "else", "minutes"]
-    lines = [f"## {title}", "", *about, f"A process makes {CHUNK} and has a seed.", "", *head(columns)]
+    lines = [f"## {title}", "", *about.splitlines(), f"A process makes {CHUNK} and has a seed.", "", *head(columns)]
     for name in names:
         kind, steps = FUZZERS[name]
-        lines.append(_row(name, _run(kind, steps[asked.mode], asked.minutes or float("inf"))))
-    return lines
+        lines.append(_row(name, *_run(kind, steps[asked.mode], asked.minutes or float("inf"))))
+    yield lines
 
 
-def _row(name: str, found: Found) -> str:
-    counts, wrong, seconds = found
+calls, files = partial(section, *CALLS), partial(section, *FILES)
+
+
+def _row(name: str, counts: collections.Counter[str], wrong: list[str], seconds: float) -> str:
     crashed, made = counts["crashed"], counts["made"]
     cells = [f"{n:,}" for n in (counts["answered"], counts["refused"], crashed, len(wrong) - crashed)]
     seeds = -(-made // CHUNK) + crashed

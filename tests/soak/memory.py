@@ -51,21 +51,14 @@ def _state(m: int, d: int, c: int = 1, r: int = 0) -> float:
 
 
 _ONLINE = "model = kernsift.OnlineLSSVMRegressor(gamma=0.1, alpha=1.0, max_basis=m, admission='novelty'"
+_FULL = f"{_ONLINE}, exact_rows=0).partial_fit(X[: 2 * m], y[: 2 * m])"
 _GIVEN = "model = kernsift.SubsetLSSVMRegressor(gamma=0.1, alpha=1.0, basis=X[:m])"
 
 # name: setup, work, doubles for n rows, m kernels, d features, one output (docs/streams.md)
 CASES = {
     "online, fit": (f"{_ONLINE})", "model.fit(X, y)", lambda n, m, d: _state(m, d, r=500) + 8 * n),
-    "online, predict": (
-        f"{_ONLINE}, exact_rows=0).partial_fit(X[: 2 * m], y[: 2 * m])",
-        "model.predict(X)",
-        lambda n, m, d: 2 * n,
-    ),
-    "online, predict with spread": (
-        f"{_ONLINE}, exact_rows=0).partial_fit(X[: 2 * m], y[: 2 * m])",
-        "model.predict(X, return_std=True)",
-        lambda n, m, d: 8 * n,
-    ),
+    "online, predict": (_FULL, "model.predict(X)", lambda n, m, d: 2 * n),
+    "online, predict with spread": (_FULL, "model.predict(X, return_std=True)", lambda n, m, d: 8 * n),
     "subset, fit on given kernels": (_GIVEN, "model.fit(X, y)", lambda n, m, d: _state(m, d) + 8 * n),
     "subset, predict": (f"{_GIVEN}.fit(X[: 2 * m], y[: 2 * m])", "model.predict(X)", lambda n, m, d: 2 * n),
 }
@@ -90,11 +83,7 @@ print(status("VmRSS") - first, model.audit_["evicted"])
 GROWTHS = {
     "update and predict_one": ("", "model.predict_one(x); model.update(x, y[i % 1000])", 1.0),
     "update with a window": ("window=50", "model.update(x, y[i % 1000])", 1.0),
-    "partial_fit and predict": (
-        "",
-        "model.partial_fit(x[None], y[i % 1000 : i % 1000 + 1]); model.predict(x[None])",
-        0.1,
-    ),
+    "partial_fit and predict": ("", "model.partial_fit(x[None], y[i % 1000][None]); model.predict(x[None])", 0.1),
     "pickle and back": ("", "import pickle; model = pickle.loads(pickle.dumps(model))", 0.1),
 }
 
