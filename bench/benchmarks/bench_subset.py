@@ -50,7 +50,7 @@ class Fit(Timed):
 
 
 class Large(Timed):
-    """More kernels than a cache holds, in three squares of memory and in one: what the answer and the time are."""
+    """More kernels than a cache holds, in three squares of memory and in one: the predictions and the time."""
 
     params = ([False, True],)
     param_names = ("keep_sums",)

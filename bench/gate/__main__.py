@@ -1,7 +1,8 @@
 """python bench/gate [--quick] [--objects DIR]: instructions of fixed pieces of the core against the committed baseline.
 
-The driver work.cpp is linked to the core as it is built for the wheel at CPU level v3 (valgrind knows no AVX-512), and
-callgrind counts what each piece executes: the same number every time.  Fails where a piece takes more than 3 % more.
+The driver work.cpp is linked to the core as it is built for the wheel at CPU level v3 (valgrind does not
+support AVX-512), and callgrind counts what each piece executes: the same number every time. Fails where a piece takes
+more than 3 % more.
 
     python bench/gate --update --reason "why more is right"     moves the baseline
 

@@ -284,7 +284,7 @@ def beyond(run: Run) -> Iterator[Line]:
                 if not errors:
                     continue
                 mean, median, worst = float(np.mean(errors)), float(np.median(errors)), int(np.argmax(errors))
-                # a wide kernel is nearly a polynomial: what it says of a row far outside is anything
+                # a wide kernel is nearly a polynomial: its value at a row far outside is arbitrary
                 outside = float(np.abs(tasks[worst].X_test).max())
                 note = f"median {median:.4g}; one split tests a row {outside:.0f} deviations from the mean"
                 curves.setdefault(name, {}).setdefault(label, []).append(

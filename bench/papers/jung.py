@@ -45,7 +45,7 @@ def problem(name: str, run: Run, rng: np.random.Generator) -> Problem:
         noise = 0.2 * rng.standard_normal(1000)
         scale = x[:1000].std()
         z = (x / scale)[:, None]
-        # the test is on the function itself, as an error of 5e-4 beside a noise variance of 0.04 says
+        # the test is on the function itself, as an error of 5e-4 beside a noise variance of 0.04 shows
         return Problem(z[:1000], np.sinc(x[:1000] / np.pi) + noise, z[1000:], np.sinc(x[1000:] / np.pi), 4.2)
     table = run.load(name)
     X, y = table["X"].astype(float), table["y"].astype(float)

@@ -184,7 +184,7 @@ def table(name: str, title: str, columns: str = "", **more: Any) -> Callable[[Ma
 
 
 def markdown(table: Table, lines: list[Line], mode: str, drawn: list[str] | None = None) -> str:
-    """The section of a table: rows first, then what is said of them."""
+    """The section of a table: rows first, then the text below them."""
     seeds = f" Seeds: {table.seeds}." if table.seeds else ""
     out = [f"## {table.name}: {table.title}", "", f"Mode: {mode}. {page.machine()}.{seeds}", ""]
     parts: list[tuple[Head, list[Line]]] = [(Head(table.columns), [])]

@@ -76,7 +76,7 @@ def check():
         env.state = tuple(state)
         after, _, terminal, _, _ = env.step(action)
         ours, over = move(state[None], np.array([action]))
-        assert np.allclose(after, ours[0], atol=1e-7), (state, action)  # gymnasium answers in float32
+        assert np.allclose(after, ours[0], atol=1e-7), (state, action)  # gymnasium returns float32
         assert terminal == over[0] or abs(ours[0, 0] - 0.5) < 1e-6
 
 
@@ -202,7 +202,7 @@ class Task:
 
 TASKS = [
     Task("MountainCar-v0", 3, np.array([-1.2, -0.07]), np.array([0.6, 0.07]), 0.99, -1.0, -1.0, 10_000, 8, 8),
-    # gymnasium pays 1 a step; a penalty at the end says the same and lets the values start from 0
+    # gymnasium's reward is 1 a step; a penalty at the end is equivalent and lets the values start from 0
     Task("CartPole-v1", 2, np.array([-2.4, -3.0, -0.21, -3.0]), np.array([2.4, 3.0, 0.21, 3.0]), 0.98, 0.0, -1.0,
          5_000, 16, 4),
 ]  # fmt: skip

@@ -39,7 +39,7 @@ def left(X: Array, basis: Array, gamma: float) -> float:
 
 
 def chooser(choose: Callable[[Array, Task], Array]) -> Rival:
-    """A function that answers landmarks as rows, or their numbers."""
+    """A function that returns landmarks as rows, or their numbers."""
 
     def rival(a: Arrays, task: Task) -> tuple[Any, Any]:
         X = np.array(a["X"])

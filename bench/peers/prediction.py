@@ -112,7 +112,7 @@ def single_precision(a: Arrays, task: Task) -> tuple[Any, Any]:
     model = kernsift.OnlineLSSVMRegressor(gamma=task["gamma"], alpha=0.1, max_basis=task["m"], n_jobs=THREADS)
     model.fit(a["X"], a["y"])
     a = {**a, "rows": a["rows"].astype(np.float32)}
-    assert model.predict(a["rows"][:5]).dtype == np.float32, "answers in the precision of the rows"
+    assert model.predict(a["rows"][:5]).dtype == np.float32, "predictions have the precision of the rows"
     return many(model.predict, a, task)
 
 

@@ -20,7 +20,7 @@ LONG = 10.0  # seconds: what takes longer runs once
 
 @dataclass
 class Case:
-    """One race: its arrays, what the rivals are task, and who runs.  The first rival is the one compared with."""
+    """One race: its arrays, the task of the rivals, and who runs.  The first rival is the one compared with."""
 
     label: str
     arrays: dict[str, Any]
@@ -74,7 +74,7 @@ class Rival:
         if line:
             return json.loads(line)
         self.log.seek(0)
-        said = [text for text in self.log.read().splitlines() if text.strip()] or ["it ended without a word"]
+        said = [text for text in self.log.read().splitlines() if text.strip()] or ["it ended without output"]
         return {"absent": f"failed: {said[-1]}"}
 
     def run(self) -> None:

@@ -16,7 +16,7 @@ TITLE = "Scaling"
 ABOUT = """Exponents fitted to CPU time and to memory beyond the arrays given, over the upper half of the sizes named
 (three at least), beside those of the operation counts. A fit on a fixed basis costs n (2md + m²) + m³, a row of a
 stable stream 2md + 2m², a prediction 2md. What grows with the rows in memory are vectors of one number a row
-(targets, weights, answers), beside d numbers a row of the table itself. Where two terms meet (m² against 2md) the
+(targets, weights, predictions), beside d numbers a row of the table itself. Where two terms meet (m² against 2md) the
 exponent lies between theirs."""
 HEADINGS = ("work", "against", "sizes", "time: fitted", "promised", "memory: fitted", "promised")
 ROWS = [1000, 10_000, 100_000, 1_000_000, 10_000_000]
@@ -41,7 +41,7 @@ def axes(mode: str) -> Iterator[tuple[str, str, str, list[dict[str, int]], tuple
     yield "fit on a fixed basis", "classes", "classes", sizes("c"), ("0 to 1", "0")
     yield "stream, stable", "m", "stable", [size for size in sizes("m") if size["m"] <= 1600], ("2", "2")
     yield "stream, growth and pruning", "n", "growth", sizes("n"), ("1", "1 (targets, weights)")
-    yield "prediction", "n", "predict", sizes("n"), ("1", "1 (the answers)")
+    yield "prediction", "n", "predict", sizes("n"), ("1", "1 (the predictions)")
     yield "prediction", "m", "predict", sizes("m"), ("1", "0 to 1")
     yield "prediction", "d", "predict", sizes("d"), ("0 to 1", "0")
 

@@ -1,9 +1,9 @@
-"""One rival on one case, in its own process: task what to do by lines on its input, answers by lines of JSON.
+"""One rival on one case, in its own process: one run for each line of its input, its result a line of JSON.
 
     worker.py MODULE RIVAL CASE(JSON) ARRAYS(folder of .npy)
 
-A rival is a function of the arrays and the case that answers two functions: the work, which is timed, and a judge of
-what the work answered (errors, sizes, and `rows` or `seconds` where the time is by the row or the rival's own).
+A rival is a function of the arrays and the task that returns two functions: the work, which is timed, and a judge of
+its result (errors, sizes, and `rows` or `seconds` where the time is by the row or the rival's own).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from measure.clock import cpu, peak_memory, timed  # noqa: E402
 
 def main() -> None:
     module, rival, case, folder = sys.argv[1:5]
-    out, sys.stdout = sys.stdout, sys.stderr  # what rivals print is no answer
+    out, sys.stdout = sys.stdout, sys.stderr  # what rivals print is not a result
 
     def answer(**values: object) -> None:
         out.write(json.dumps(values) + "\n")

@@ -1,7 +1,7 @@
 """Mutated inputs for every public method of every estimator, and what may come of a call.
 
-`Fuzzer(seed).step()` makes one call.  Allowed: an answer, or a ValueError, TypeError or MemoryError with a text that
-says something, which leaves the model as it was to the byte.  Never: another exception, a hang, NaN or infinity in a
+`Fuzzer(seed).step()` makes one call.  Allowed: a result, or a ValueError, TypeError or MemoryError with a text of
+some length, which leaves the model as it was to the byte.  Never: another exception, a hang, NaN or infinity in a
 state.  A crash ends the process: whoever runs many steps does so in a process of its own, and a seed names the step.
 """
 
@@ -217,11 +217,11 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("FeatureVectorSelector", {"n_components": 5, "random_state": 0}),
 ]
 
-#: Attributes that no answer is computed from.
+#: Attributes that no prediction is computed from.
 RECORDS = ("gcv_path_", "path_", "_path", "loo_grid_")
 
 #: What scikit-learn's scores, files that are not there and foreign iterables raise themselves; a path is a Parquet
-#: file's, and ImportError the answer where nothing reads those.
+#: file's, and ImportError the result where no reader is installed.
 FOREIGN = {
     "score": (OverflowError, ZeroDivisionError),
     "fit_batches": (FileNotFoundError, ImportError, NotImplementedError),
@@ -260,7 +260,7 @@ class Fuzzer:
 
     @property
     def last(self) -> str:
-        """The last call: described when asked for, which costs as much as making it."""
+        """The last call, described on access: that costs as much as the call."""
         return "".join(part if isinstance(part, str) else describe(part) for part in self._last)
 
     @staticmethod
@@ -295,7 +295,7 @@ class Fuzzer:
             # iterators of batches are used up, and a fitted model's generator of random numbers may have moved on
             if pickle.dumps(model) != before:
                 self.models[i] = pickle.loads(before)
-                raise WrongError(f"a refusal changed the model: {self.last}")
+                raise WrongError(f"an error changed the model: {self.last}")
         elif not states_are_finite(model.__getstate__()):
             self.models[i] = pickle.loads(self.fresh[i])
             raise WrongError(f"NaN or infinity in the state after {self.last}")
@@ -351,7 +351,7 @@ class Fuzzer:
             raise WrongError(f"NaN or infinity in the state of {self.last}")
 
     def _call(self, method: Any, arguments: tuple[Any, ...], options: dict[str, Any]) -> bool:
-        """Whether it answered."""
+        """Whether it returned a result."""
         refusals = (ValueError, TypeError, MemoryError, *FOREIGN.get(method.__name__, ()))
 
         def answered() -> bool:
@@ -368,7 +368,7 @@ class Fuzzer:
 
 
 def judged(fuzzer: Any, attempt: Callable[[], Any], refusals: tuple[Any, ...]) -> Any:
-    """The answer of an attempt, or None where it is refused with a text; in_time() is the caller's."""
+    """The result of an attempt, or None where it raises with a text; the caller uses in_time()."""
     try:
         answer = attempt()
     except refusals as error:

@@ -7,36 +7,30 @@ import argparse
 import re
 import shutil
 import subprocess
-import sysconfig
 import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from . import LEVEL
+from . import ROOT, cmake, quietly
 
 RUNS = {"quick": 20_000, "default": 200_000, "full": 2_000_000}
 LENGTH = 512  # bytes an input has at most
 PATIENCE = 60  # seconds after which an input hangs
 MOST_WRONG = 20  # after so many inputs that ended the process it is time to mend
-TREE = Path(__file__).resolve().parents[2]
 COMPILERS = ("clang++", *(f"clang++-{n}" for n in range(22, 12, -1)))
 
 
 def build(folder: Path) -> Path | None:
     """The fuzzer, compiled in a folder, or None where there is no Clang or CMake."""
     compiler = next((c for c in COMPILERS if shutil.which(c)), None)
-    cmake = shutil.which("cmake")
-    if compiler is None or cmake is None:
-        print("core: skipped, it needs cmake and clang++ with libFuzzer")
+    if compiler is None or not (shutil.which("cmake") and shutil.which("ninja")):
+        print("core: skipped, it needs cmake, ninja and clang++ with libFuzzer")
         return None
     print(f"core: compiling with {compiler}, some minutes of one core")
-    options = ["-DKERNSIFT_BUILD_FUZZER=ON", f"-DCMAKE_CXX_COMPILER={compiler}", f"-DKERNSIFT_LEVELS={LEVEL}"]
-    options.append(f"-DCMAKE_PREFIX_PATH={sysconfig.get_path('purelib')}")  # Eigen, by pip
-    options += ["-G", "Ninja"] if shutil.which("ninja") else []
     if not (folder / "CMakeCache.txt").exists():
-        subprocess.run([cmake, "-S", TREE, "-B", folder, *options], check=True, capture_output=True)
-    subprocess.run([cmake, "--build", folder], check=True, capture_output=True)
+        cmake(ROOT, folder, "KERNSIFT_BUILD_FUZZER=ON", f"CMAKE_CXX_COMPILER={compiler}")
+    quietly(["cmake", "--build", str(folder)])
     return folder / "kernsift_fuzzer"
 
 
@@ -80,7 +74,7 @@ def _page(done: int, reached: int, wrong: list[str], seconds: float) -> list[str
         "libFuzzer, which keeps what reaches new branches, drives the C++ core under AddressSanitizer and UBSan with Eigen's",
         "assertions (`cpp/fuzz`): bytes become a kernel, parameters, rows and calls on the online models of both engines",
         "(learn in blocks, row by row and prequentially, predict, prune, change the ridge, refit, save, load, load foreign",
-        "arrays), on the value function, and on what batch models ask for. Wrong is a crash, a hang, memory that is not its own,",
+        "arrays), on the value function, and on what batch models compute. Wrong is a crash, a hang, memory that is not its own,",
         "a number beyond its type, NaN or infinity in a state, more kernels than the cap, a row not counted, or a saved model",
         f"that comes back different. At most {LENGTH} bytes an input, seed 1.",
         "",

@@ -26,10 +26,9 @@ from typing import NamedTuple
 
 from measure.page import head, row
 
-from . import LEVEL, page
+from . import LEVEL, ROOT, cmake, page, quietly
 from .mutants import mutants, statement_at, without_comments
 
-ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = {"quick": 3, "default": 12}  # rows; full: all
 PATIENCE = 600  # seconds after which a test hangs
 ROW = re.compile(r"^\|([^|]+)\|[^|]*\|[^|]*\|([^|]*)\|[^|]*\|$", re.M)
@@ -115,8 +114,8 @@ class Copy:
             self._take(objects)
         else:
             print("equations: compiling the core, some minutes of one core")
-            self._quiet(["cmake", "--build", str(self.build), "--parallel", "1"])
-        self._quiet(["cmake", "--build", str(self.build), "--target", "_cpu"])
+            quietly(["cmake", "--build", str(self.build), "--parallel", "1"])
+        quietly(["cmake", "--build", str(self.build), "--target", "_cpu"])
         self._link_command = self._command(f"isa_{LEVEL}/{self._library()}")
         for cpu in self.build.glob("_cpu.*"):
             shutil.copy2(cpu, self.tree / "python" / "kernsift")
@@ -124,7 +123,7 @@ class Copy:
         self.link()
 
     def _copy_tree(self) -> None:
-        """What git knows or would add, with its times, so that a kept folder compiles only what is new."""
+        """The files that git tracks or would add, with its times, so that a kept folder compiles only what is new."""
         listed = subprocess.run(
             ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
             cwd=ROOT,
@@ -140,14 +139,7 @@ class Copy:
     def _configure(self) -> None:
         import pybind11  # of the build; the tests that read the map do without
 
-        packages = [path for path in sys.path if (Path(path) / "cmeel.prefix").is_dir()]  # Eigen, by pip
-        self._quiet(
-            [
-                *["cmake", "-S", str(self.tree), "-B", str(self.build), "-G", "Ninja", f"-DKERNSIFT_LEVELS={LEVEL}"],
-                *[f"-DPython_EXECUTABLE={sys.executable}", f"-Dpybind11_DIR={pybind11.get_cmake_dir()}"],
-                *([f"-DCMAKE_PREFIX_PATH={';'.join(packages)}"] if packages else []),
-            ]
-        )
+        cmake(self.tree, self.build, f"Python_EXECUTABLE={sys.executable}", f"pybind11_DIR={pybind11.get_cmake_dir()}")
 
     def _take(self, objects: Path) -> None:
         """Objects of a build folder of this very tree."""
@@ -231,12 +223,6 @@ class Copy:
     @staticmethod
     def _output(command: list[str]) -> str:
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-    @staticmethod
-    def _quiet(command: list[str]) -> None:
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode:
-            raise SystemExit(f"equations: {' '.join(command)} failed\n{done.stdout}{done.stderr}")
 
 
 # --- the run ---------------------------------------------------------------------------------------------------------

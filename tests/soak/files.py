@@ -40,7 +40,7 @@ class InFiles:
         forbid_running()
 
     def read(self, attempt: Callable[[], Any]) -> Any:
-        """What the attempt makes of the file, or None where it is refused; in_time() is the caller's."""
+        """What the attempt makes of the file, or None where it raises; the caller uses in_time()."""
         return judged(self, attempt, (ValueError,))
 
 

@@ -1,6 +1,6 @@
 """The C++ tests and Python's with the compiler's sanitizers in the core, and the C++ tests under valgrind.
 
-A build for each under build/sanitizers, of the x86-64-v3 level where there are such (valgrind knows no AVX-512). What a
+A build for each under build/sanitizers, of the x86-64-v3 level where there are such (valgrind does not support AVX-512). What a
 run reports goes to files, one for each process that reports anything: so none is lost in a test that starts programs.
 """
 
@@ -15,18 +15,15 @@ import re
 import shutil
 import subprocess
 import sys
-import sysconfig
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 from measure.command import MODES, wanted
 from measure.page import head, row
 
-from . import LEVEL, page
+from . import LEVEL, ROOT, cmake, page, quietly
 
-ROOT = Path(__file__).resolve().parents[2]
 BUILDS = ROOT / "build" / "sanitizers"
 REPORTS = BUILDS / "reports"
 
@@ -35,12 +32,9 @@ Command = tuple[list[str], dict[str, str]]  # and the environment besides ours
 
 def _cmake(name: str, definition: str) -> str:
     """The C++ tests, built with a definition more."""
-    folder, tool = BUILDS / name, shutil.which("cmake") or "cmake"
-    definitions = [definition, "-DKERNSIFT_BUILD_TESTS=ON", f"-DKERNSIFT_LEVELS={LEVEL}"]
-    eigen = f"-DCMAKE_PREFIX_PATH={sysconfig.get_path('purelib')}"
-    quiet: dict[str, Any] = {"check": True, "stdout": subprocess.DEVNULL}
-    subprocess.run([tool, "-S", ROOT, "-B", folder, "-G", "Ninja", *definitions, eigen], **quiet)
-    subprocess.run([tool, "--build", folder, "--parallel", "1"], **quiet)
+    folder = BUILDS / name
+    cmake(ROOT, folder, definition, "KERNSIFT_BUILD_TESTS=ON")
+    quietly(["cmake", "--build", str(folder), "--parallel", "1"])
     return str(folder / "kernsift_tests")
 
 
@@ -82,15 +76,15 @@ def _with_fixed_addresses(command: Command) -> Command:
 # name: how it is built and started, and the smallest run that has it
 RUNS: dict[str, tuple[Callable[[], Command], str]] = {
     "C++ tests, AddressSanitizer and UBSan": (
-        lambda: ([_cmake("address", "-DKERNSIFT_SANITIZE=address,undefined")], {}),
+        lambda: ([_cmake("address", "KERNSIFT_SANITIZE=address,undefined")], {}),
         "quick",
     ),
     "C++ tests, ThreadSanitizer": (
-        lambda: _with_fixed_addresses(([_cmake("thread", "-DKERNSIFT_SANITIZE=thread")], {})),
+        lambda: _with_fixed_addresses(([_cmake("thread", "KERNSIFT_SANITIZE=thread")], {})),
         "default",
     ),
     "C++ tests with assertions, valgrind memcheck": (
-        lambda: (["valgrind", "--quiet", f"--log-file={REPORTS}/r.%p", _cmake("checked", "-DKERNSIFT_CHECKED=ON")], {}),
+        lambda: (["valgrind", "--quiet", f"--log-file={REPORTS}/r.%p", _cmake("checked", "KERNSIFT_CHECKED=ON")], {}),
         "default",
     ),
     "Python's tests, AddressSanitizer and UBSan": (
@@ -148,7 +142,7 @@ def run(asked: argparse.Namespace) -> Iterator[list[str]]:
             "## Sanitizers",
             "",
             "A report is one finding of the tool, in the tests' own process or one they start. With Python in between, hypothesis",
-            "tries 10 examples, and tests that bound time, memory or addresses are skipped (`tests/conftest.py` says which and why).",
+            "tries 10 examples, and tests that bound time, memory or addresses are skipped (`tests/conftest.py` lists them with the reasons).",
             f"Built for {'x86-64-v3' if LEVEL == 'v3' else 'this processor'}. Minutes are the run's; CPU minutes the build's too, as far as it was not there.",
             "",
             *head(["what", "tests", "reports", "date", "minutes", "CPU minutes"]),

@@ -1,8 +1,8 @@
 """Saved models changed in their structure, under a right checksum, and every method of what loads.
 
 `StructuredFuzzer(seed).step()` makes one file.  Allowed of `load`: a model, or a ValueError with a text.  Allowed of a
-method of the model: an answer, or an exception of Python's kind for bad data (`METHODS_MAY_RAISE`), for a stranger's
-model may be nonsense.  Never: a crash, a hang, a failed assertion or an error inside the core, or more memory than
+method of the model: a result, or an exception of Python's kind for bad data (`METHODS_MAY_RAISE`): the model may be
+nonsense.  Never: a crash, a hang, a failed assertion or an error inside the core, or more memory than
 `FACTOR` times the file and `ROOM`.
 """
 
