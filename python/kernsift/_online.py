@@ -1,4 +1,4 @@
-"""Online LS-SVM estimators: thin skins over the C++ core (``cpp/core/stream/online_lssvm.hpp``)."""
+"""Online LS-SVM estimators: thin skins over the C++ core (``cpp/core/stream/online_model.hpp``)."""
 
 from __future__ import annotations
 
