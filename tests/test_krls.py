@@ -102,7 +102,8 @@ def test_without_a_ridge_the_information_form_is_entered_where_no_digit_is_lost(
     X, y = rng.uniform(-2, 2, (6000, 2)), rng.standard_normal(6000)
     model = KRLSRegressor(gamma=0.5, novelty_tol=1e-2).fit(X, y)
     assert model._core.state()["information"].size == model.n_basis_**2
-    exact = _core.OnlineLSSVM(model._core.kernel, 1, alpha=0.0, novelty_tol=1e-2, admission="novelty", fit_intercept=False)
+    settings = {"alpha": 0.0, "novelty_tol": 1e-2, "admission": "novelty", "fit_intercept": False}
+    exact = _core.OnlineLSSVM(model._core.kernel, 1, **settings)
     exact.learn(X, np.ascontiguousarray(y[:, None]), np.ones(6000), True)
     # two orders of the same sums: the design's condition of some 1e3 times rounding
     np.testing.assert_allclose(model.predict(X[:50]), exact.predict(X[:50])[:, 0], atol=1e-10)

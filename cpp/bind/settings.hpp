@@ -37,21 +37,20 @@ py::dict to_dict(const Settings& settings) {
 template <class Settings>
 Settings settings_of(const py::kwargs& given) {
   Settings settings;
-  std::size_t known = 0;
+  py::dict left = given.attr("copy")();
   std::string names;
   Settings::each(settings, [&](const char* name, auto& value) {
     names += (names.empty() ? "" : ", ") + std::string(name);
-    if (!given.contains(name)) return;
-    ++known;
+    if (!left.contains(name)) return;
+    const py::object it = left.attr("pop")(name);
     try {
-      setting_from_python(given[name], value);
+      setting_from_python(it, value);
     } catch (const py::cast_error&) {
-      throw py::type_error(std::string(name) + " cannot be " + py::cast<std::string>(py::repr(given[name])));
+      throw py::type_error(std::string(name) + " cannot be " + py::cast<std::string>(py::repr(it)));
     }
   });
-  if (known < given.size())
-    throw py::type_error("got " + py::cast<std::string>(py::repr(py::list(given.attr("keys")()))) +
-                         "; the settings are " + names);
+  for (const auto& [name, value] : left)
+    throw py::type_error("no setting is called " + py::cast<std::string>(py::repr(name)) + "; the settings are " + names);
   return settings;
 }
 

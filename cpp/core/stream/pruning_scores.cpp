@@ -9,16 +9,11 @@ namespace kernsift {
 
 void bordered_scores(const ConstMatrixRef& beta, const ConstVectorRef& w, const ConstVectorRef& v, double delta,
                      double schur, const double* tau, VectorRef d, VectorRef scores) {
-  const double s = std::sqrt(delta);
-  for (Index i = 0; i < beta.rows(); ++i) {
-    d[i] += w[i] * v[i] / (delta * schur);
-    double squares = 0;
-    for (Index o = 0; o < beta.cols(); ++o) {
-      const double after = beta(i, o) - tau[o] / s * w[i];
-      squares += after * after;
-    }
-    scores[i] = squares / std::abs(d[i]);
-  }
+  const double s = std::sqrt(delta), Delta_b = delta * schur;
+  d.array() += w.array() * v.array() / Delta_b;
+  scores.setZero();
+  for (Index o = 0; o < beta.cols(); ++o) scores.array() += (beta.col(o) - (tau[o] / s) * w).array().square();
+  scores.array() /= d.array().abs();
 }
 
 bool scores_after_growth(const RowScalars& row, const ConstMatrixRef& beta, const ConstVectorRef& d,
