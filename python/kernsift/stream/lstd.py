@@ -207,14 +207,14 @@ class KernelLSTD(CoreModel):
         self._begun_with = self.get_params(deep=False)
         return _core.KernelLSTD(
             kernel,
-            float(self.alpha),
-            float(self.discount),
-            float(self.trace_decay),
-            float(self.novelty_tol),
-            float(self.usefulness_tol),
-            self.admission,
-            0 if self.max_basis is None else int(self.max_basis),
-            self.criterion == "brm",
+            alpha=float(self.alpha),
+            discount=float(self.discount),
+            trace_decay=float(self.trace_decay),
+            novelty_tol=float(self.novelty_tol),
+            usefulness_tol=float(self.usefulness_tol),
+            admission=self.admission,
+            max_basis=0 if self.max_basis is None else int(self.max_basis),
+            residual=self.criterion == "brm",
         )
 
     def predict(self, S: ArrayLike) -> NDArray[np.float64]:
