@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from support import crashing
 import kernsift
+from support import crashing
 
 KILLS = {"quick": 10, "middle": 50, "full": 200}
 

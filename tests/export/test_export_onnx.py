@@ -125,7 +125,8 @@ def test_an_unknown_kernel_is_refused_and_a_wrong_graph_too(monkeypatch):
         with pytest.raises(ValueError, match=r"graph .* is off by .* on these rows"):
             to_onnx(estimator, dtype=dtype)
     monkeypatch.undo()
-    stranger = dataclasses.replace(_onnx.describe(estimator).terms[0], kernel=types.SimpleNamespace(name="cauchy"))
+    term = _onnx.describe(estimator, "ONNX").terms[0]
+    stranger = dataclasses.replace(term, kernel=types.SimpleNamespace(name="cauchy"))
     with pytest.raises(ValueError, match="kernel 'cauchy' has no graph"):
         _onnx._kernel_block(_onnx._OwnGraph(), "X", stranger, "float64")
     monkeypatch.setattr(_model, "_of_core", lambda _: ([stranger], np.zeros(1)))

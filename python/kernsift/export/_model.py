@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from .. import _core
-from ..base.kernel import KERNELS
+from ..base.kernel import TABLE
 from ..base.validation import check_is_fitted
 from ..dense.base import BatchLSSVM
 from ..select.feature_vectors import FeatureVectorSelector
@@ -93,7 +93,7 @@ class Model:
         units = float(self.n_features)
         for term in self.terms:
             kernel, coef = term.kernel, np.abs(term.coef)
-            if kernel.name in ("polynomial", "linear"):  # values of either sign: those of absolute values bound them
+            if not kernel.stationary:  # values of either sign: those of absolute values bound them
                 vectors, x = np.ascontiguousarray(np.abs(term.vectors)), np.ascontiguousarray(np.abs(rows))
                 units = max(units, float(self.n_features * (kernel.degree if kernel.name == "polynomial" else 1)))
                 size = size + kernel.expand(vectors, coef, np.zeros(self.n_outputs), x).max(axis=0)
@@ -123,8 +123,8 @@ class Model:
         return difference / scale if scale > 0 else difference
 
 
-def describe(estimator: Any) -> Model:
-    """Read a fitted kernsift estimator."""
+def describe(estimator: Any, target: str | None = None) -> Model:
+    """Read a fitted kernsift estimator; for an export to "ONNX", "C" or "LIBSVM" it must have the kernel."""
     readers: dict[type[Any], Any] = {
         FittedCore: _of_core,
         BatchLSSVM: _of_batch,
@@ -139,9 +139,12 @@ def describe(estimator: Any) -> Model:
             else:
                 check_is_fitted(estimator)
             terms, intercept = read(estimator)
-            unknown = {t.kernel.name for t in terms} - set(KERNELS)
-            if unknown:
-                raise ValueError(f"kernel {unknown.pop()!r} has no export: the kernels are {', '.join(KERNELS)}")
+            names = [name for name, facts in TABLE.items() if target is None or facts[target.lower()]]
+            for name in {t.kernel.name for t in terms} - set(names):
+                raise ValueError(
+                    f"kernel {name!r} has no export to {target}: there is no {name} kernel in it, but "
+                    f"{', '.join(names)}; fit with one of them, or use another export"
+                )
             classes = getattr(estimator, "classes_", None)
             kind = "regressor" if classes is None else "classifier"
             return Model(

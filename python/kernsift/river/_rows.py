@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.kernel import TABLE
 from ..base.validation import check_rows
 from ..io.core_state import pack, unpack, with_features
 from ..stream.online import OnlineLSSVMClassifier, OnlineLSSVMRegressor
@@ -130,7 +131,7 @@ class RiverStream:
         self._width = 1.0 / len(names) if self.gamma is None else float(self.gamma)
         estimator.gamma = np.full(len(names), self._width)
         self._core = estimator._start(first[None, :], np.ones(1), 1)
-        self._check_each = estimator.kernel in ("polynomial", "linear")
+        self._check_each = not TABLE[estimator.kernel]["stationary"]
         self._name(names)
 
     def _frame(self, X: Any, n_targets: int | None = None) -> tuple[Array, Any]:

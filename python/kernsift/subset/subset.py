@@ -15,7 +15,7 @@ from .. import _core
 from ..base.estimator import in_precision_of
 from ..base.probabilities import fit_temperature, softmax
 from ..base.targets import class_targets, how_few
-from ..base.threads import in_threads, n_threads
+from ..base.threads import n_threads
 from ..base.validation import (
     as_targets,
     at_this_moment,
@@ -27,7 +27,7 @@ from ..base.validation import (
     validate_data,
 )
 from .base import SubsetBase
-from .state import Centred, Sketch, SubsetState
+from .state import Sketch, SubsetState, ready
 
 Array = NDArray[np.float64]
 
@@ -234,18 +234,8 @@ class SubsetLSSVMRegressor(RegressorMixin, SubsetBase):
         if self.alpha_ == 0:
             raise ValueError("predict(return_std=True) needs alpha > 0: without a ridge there is no prior")
         rows = validate_data(self, X, reset=False, dtype=np.float64, order="C")
-        problem = self._problem()
-        relative = np.empty(len(rows))
-
-        def fill(first: int) -> None:
-            part = slice(first, first + 1024)
-            w = _core.basis_coordinates(self._basis.kernel, self._basis.vectors, self._basis.L, rows[part])
-            delta = np.maximum(self._basis.kernel.diagonal(rows[part]) - (w**2).sum(axis=1), 0.0)
-            spread = (problem.standardised(w, self.alpha_)[0] ** 2).sum(axis=0) + problem.bias / problem.weight
-            relative[part] = 1.0 + spread + delta / self.alpha_  # [MATH 1.9]
-
-        problem.standardised(np.empty((0, self.n_basis_)), self.alpha_)  # factors once, before threads share it
-        in_threads(fill, range(0, len(rows), 1024), n_threads(self.n_jobs))
+        problem, threads = ready(self._problem(), self.alpha_, *self._coef.shape), n_threads(self.n_jobs)
+        relative = problem.relative_variance(**self._basis.core, X=rows, alpha=self.alpha_, threads=threads)
         std = np.sqrt(relative[:, None] * self._noise)
         return in_precision_of(X, mean, std[:, 0] if self._flat else std)
 
@@ -414,18 +404,19 @@ class SubsetLSSVMClassifier(ClassifierMixin, SubsetBase):
     def _with_sketch(self, state: SubsetState, X: Array, targets: Array, weight: Array) -> SubsetState:
         return SubsetState(**{**state.__dict__, "sketch": self._sketch(X, targets, weight)})
 
-    def _take(self, state: SubsetState, problem: Centred, alpha: float) -> None:
+    def _take(self, state: SubsetState, problem: _core.RidgeProblem, alpha: float) -> None:
         super()._take(state, problem, alpha)
         sketch = state.sketch
         assert sketch is not None
-        targets = np.full((len(sketch.codes), len(problem.yy)), -1.0)
+        targets = np.full((len(sketch.codes), len(state.yy)), -1.0)
         if self._flat:
             targets[sketch.codes == 1] = 1.0
         else:
             targets[np.arange(len(targets)), sketch.codes] = 1.0
         if self.keep_sums and not problem.above_rounding(alpha):
             alpha = max(alpha, problem.precision * problem.largest)
-        scores = problem.left_out(self._basis, sketch.X, targets, sketch.weight, alpha)
+        rows: dict[str, Any] = {"X": sketch.X, "Y": targets, "weight": sketch.weight}
+        scores = ready(problem, alpha, *state.z.shape).left_out(**self._basis.core, **rows, alpha=alpha)
         self.temperature_ = fit_temperature(scores, sketch.codes, sketch.weight)
 
     def decision_function(self, X: ArrayLike) -> Array:

@@ -19,7 +19,7 @@ from ..dense.base import ALPHAS, GAMMA_FACTORS, BatchLSSVM
 from ..select.selectors import kernel_for
 from ..stream.base import OnlineBase
 from ..subset.base import SubsetBase
-from ..subset.state import GCV_TOLL, Basis, Centred, SubsetState, solution_doubles, sums_doubles
+from ..subset.state import Basis, SubsetState, solution_doubles, sums_doubles
 
 Array = NDArray[np.float64]
 
@@ -228,16 +228,17 @@ def _widths(estimator: Any, gammas: Iterable[Any] | None, X: Array, rows: Canoni
 
 
 def _criterion(
-    problem: Centred, basis: Basis, rows: tuple[Array, Array, Array], alphas: Array, criterion: str
+    problem: _core.RidgeProblem, basis: Basis, rows: tuple[Array, Array, Array], alphas: Array, criterion: str
 ) -> Array:
     """Criterion of every alpha from one eigen-decomposition."""
     errors = np.full(len(alphas), np.inf)
     sound = alphas >= problem.precision * problem.largest
     if criterion == "gcv":
-        errors[sound] = [problem.gcv(alpha, GCV_TOLL).sum() for alpha in alphas[sound]]
+        errors[sound] = [problem.gcv(alpha, toll=_core.GCV_TOLL).sum() for alpha in alphas[sound]]
     elif sound.any():
-        sums = _core.loo_errors(*problem.leave_one_out(basis), *rows, np.ascontiguousarray(alphas[sound]))
-        errors[sound] = sums / problem.weight
+        X, Y, weight = rows
+        grid = np.ascontiguousarray(alphas[sound])
+        errors[sound] = problem.loo_errors(**basis.core, X=X, Y=Y, weight=weight, alphas=grid) / weight.sum()
     return errors
 
 
@@ -251,7 +252,7 @@ def _subset(
         model._validate_params()
         table = model._table(*model._block(X, y, weight, None, restart=True))
         state = model._gather(table)
-        problem = Centred(state, bool(model.fit_intercept))
+        problem = state.problem(bool(model.fit_intercept))
         errors = _criterion(problem, model._basis, (table.X, table.targets, table.weight), alphas, criterion)
 
         def finish(alpha: float, model: Any = model, state: SubsetState = state, table: Table = table) -> Any:
@@ -285,7 +286,7 @@ def _online(
         rows = (data, targets, weight)
         _check_exact(model.n_basis_, data.shape, targets.shape[1], criterion)
         basis = Basis.of(model._fitted().kernel, model.basis_vectors_, model.basis_indices_)
-        problem = Centred(SubsetState.of(basis, *rows), bool(model.fit_intercept))
+        problem = SubsetState.of(basis, *rows).problem(bool(model.fit_intercept))
         errors = _criterion(problem, basis, rows, alphas, criterion)
 
         def finish(alpha: float, gamma: Any = gamma) -> Any:
