@@ -95,14 +95,14 @@ void RidgeProblem::use_factor(const ConstMatrixRef& R, double alpha) {
   factored_at_ = alpha;
 }
 
-bool RidgeProblem::ready(double alpha) { return spectrum_ != nullptr || factor(alpha); }
+bool RidgeProblem::ready(double alpha) { return spectrum_ != nullptr || (alpha > 0 && factor(alpha)); }
 
 void RidgeProblem::prepare(double alpha) {
   if (!ready(alpha)) spectrum();
 }
 
 Matrix RidgeProblem::theta(double alpha) {
-  if (alpha > 0 && spectrum_ == nullptr && factor(alpha)) {
+  if (spectrum_ == nullptr && ready(alpha)) {
     Matrix theta = z_;
     R().solveInPlace(theta);
     factor_->transpose().triangularView<Eigen::Upper>().solveInPlace(theta);
@@ -224,7 +224,7 @@ double RidgeProblem::best_gcv() {
 double RidgeProblem::memory_needed(Index m, Index outputs, bool spectrum, Index alphas) {
   if (!spectrum) return 1.0 * m * m;
   // M about the mean and its eigenvectors, then those and another square to look at rows with
-  return m * (2.0 * m + 512.0 + 4.0 * outputs + alphas * (1.0 + outputs));
+  return m * (2.0 * m + 768.0 + 4.0 * outputs + alphas * (1.0 + outputs));
 }
 
 double best_ridge(const ConstMatrixRef& cross, const ConstMatrixRef& moments, const ConstVectorRef& squares, double weight,
