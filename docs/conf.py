@@ -49,8 +49,8 @@ repository_pages = {
     "bench/README.md": "develop/benchmarks",
     "bench/papers/RESULTS.md": "papers/results",
     "bench/peers/RESULTS.md": "measured/peers",
-    "bench/rl/RESULTS.md": "measured/reinforcement",
-    "bench/widths/RESULTS.md": "measured/widths",
+    "bench/papers/REINFORCEMENT.md": "measured/reinforcement",
+    "bench/papers/WIDTHS.md": "measured/widths",
     "cpp/EQUATIONS.md": "papers/equations",
 }
 

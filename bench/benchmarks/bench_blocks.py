@@ -6,37 +6,16 @@ The limit is numpy's dgemm on one thread in the same run.
 
 from __future__ import annotations
 
-import statistics
-import time
 from collections.abc import Callable
 
 import numpy as np
+from measure.clock import best, fraction_of_dgemm, ratio
 from sklearn.linear_model import SGDRegressor
 
-from .common import SEED, Array, Timed, assert_close, kernsift, ratio, setup, sizes  # noqa: F401
+from .common import SEED, Array, Timed, assert_close, kernsift, setup, sizes  # noqa: F401
 
 NOISE = 0.05  # of the rows about their centres: far below the novelty threshold
 ROWS = 20_000
-
-
-def flops_per_second(work: Callable[[], object], flops: float, rounds: int = 3) -> float:
-    """Best of a few rounds."""
-    times = []
-    for _ in range(rounds):
-        begin = time.thread_time()
-        work()
-        times.append(time.thread_time() - begin)
-    return flops / min(times)
-
-
-def dgemm_peak() -> float:
-    A = np.random.default_rng(SEED).standard_normal((800, 800))
-    return flops_per_second(lambda: A @ A, 2.0 * 800**3, rounds=5)
-
-
-def fraction_of_dgemm(work: Callable[[], object], flops: float) -> float:
-    """Of the same-run peak: median over interleaved rounds."""
-    return float(f"{statistics.median(flops_per_second(work, flops, 1) / dgemm_peak() for _ in range(3)):.3g}")
 
 
 class Quiet(Timed):
@@ -122,12 +101,25 @@ class OneRow(Timed):
         self.by_rows(self.model.update)
 
     def track_microseconds_a_row(self, m: int, d: int) -> float:
-        return float(f"{1e6 / flops_per_second(lambda: self.by_rows(self.model.update), len(self.X)):.3g}")
+        return float(f"{1e6 * best(lambda: self.by_rows(self.model.update)) / len(self.X):.3g}")
 
     def track_update_ratio_to_sgd(self, m: int, d: int) -> float:
         return ratio(
             lambda _: self.by_rows(self.model.update),
             lambda _: self.by_rows(lambda x, y: self.rival.partial_fit(x[None], [y])),
+            rounds=3,
+        )
+
+    def track_update_ratio_to_river(self, m: int, d: int) -> float:
+        """A linear model of river, given the row as the dict that it wants."""
+        try:
+            from river.linear_model import LinearRegression
+        except ImportError:
+            return float("nan")
+        rows, linear = [dict(enumerate(x)) for x in self.X.tolist()], LinearRegression()
+        return ratio(
+            lambda _: self.by_rows(self.model.update),
+            lambda _: [linear.learn_one(x, y) for x, y in zip(rows, self.y, strict=True)],
             rounds=3,
         )
 

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import scipy.linalg
+from measure.clock import best, ratio
 from sklearn.metrics.pairwise import rbf_kernel
 
-from .common import SEED, Array, Timed, assert_close, kernsift, ratio, setup  # noqa: F401
+from .common import Array, Timed, assert_close, kernsift, setup, table  # noqa: F401
 
 FEATURES = 13
 GAMMA = 0.05
 ALPHA = 0.3
-
-
-def rows(n: int) -> tuple[Array, Array]:
-    """Standardised rows and a smooth target of three of the features, with noise."""
-    rng = np.random.default_rng(SEED)
-    X = rng.standard_normal((n, FEATURES))
-    return X, np.sin(2.0 * X[:, 0]) + 0.5 * X[:, 1] * X[:, 2] + 0.1 * rng.standard_normal(n)
 
 
 class Dense(Timed):
@@ -29,7 +21,7 @@ class Dense(Timed):
     param_names = ("rows",)
 
     def setup(self, n: int) -> None:
-        self.X, self.y = rows(n)
+        self.X, self.y = table(n, FEATURES)
         self.model = kernsift.LSSVMRegressor(gamma=GAMMA, alpha=ALPHA)
         self.right = np.column_stack([self.y, np.ones(n)])
         self.A = self.kernel()
@@ -68,7 +60,7 @@ class Grid(Timed):
     param_names = ("rows",)
 
     def setup(self, n: int) -> None:
-        self.X, self.y = rows(n)
+        self.X, self.y = table(n, FEATURES)
         self.alphas = np.logspace(-3, 2, 21)
         self.model = kernsift.LSSVMRegressor(gamma=GAMMA, alpha="loo", alphas=self.alphas)
         self.K = rbf_kernel(self.X, gamma=GAMMA)
@@ -133,7 +125,7 @@ class Path(Timed):
     timeout = 600
 
     def setup(self, pruning: str) -> None:
-        self.X, self.y = rows(506)
+        self.X, self.y = table(506, FEATURES)
         self.K = rbf_kernel(self.X, gamma=GAMMA)
         self.model = kernsift.SparseLSSVMRegressor(gamma=GAMMA, alpha=ALPHA, pruning=pruning)
 
@@ -173,11 +165,9 @@ class Growth:
     def track_exponent(self, method: str) -> float:
         times = []
         for n in self.sizes:
-            X, y = rows(n)
+            X, y = table(n, FEATURES)
             model = kernsift.SparseLSSVMRegressor(gamma=GAMMA, alpha=ALPHA, max_start=None, method=method)
-            begin = time.thread_time()
-            model.fit(X, y)
-            times.append(time.thread_time() - begin)
+            times.append(best(lambda model=model, X=X, y=y: model.fit(X, y), 1))
             assert model.path_["n_basis"].tolist() == list(range(n, 0, -1))
         return float(np.polyfit(np.log(self.sizes), np.log(times), 1)[0])
 
@@ -186,7 +176,7 @@ class LeaveOneOut(Timed):
     """All leave-one-out residuals of 100 kernels on 2000 rows; the rival refits for ten rows, a two-hundredth."""
 
     def setup(self) -> None:
-        self.X, self.y = rows(2000)
+        self.X, self.y = table(2000, FEATURES)
         self.model = kernsift.SparseLSSVMRegressor(gamma=GAMMA, alpha=ALPHA, step=0.05).fit(self.X, self.y)
         self.ours()
         S = self.model.basis_indices_

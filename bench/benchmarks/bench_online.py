@@ -5,23 +5,18 @@ from __future__ import annotations
 import copy
 
 import numpy as np
+from measure.clock import fraction_of_dgemm, ratio
+from measure.rivals import Recursion
 from sklearn.base import BaseEstimator
 from sklearn.kernel_ridge import KernelRidge
 
-from .bench_blocks import fraction_of_dgemm
-from .common import SEED, Array, Timed, assert_close, kernsift, ratio, setup, sizes  # noqa: F401
-from .recursion import Recursion
+from .common import SEED, Array, Timed, assert_close, kernsift, setup, sizes, target  # noqa: F401
 
 FEATURES = 8
 GAMMA = 0.1
 ALPHA = 0.1
 NOVELTY_TOL = 1e-2
 ROWS = 300
-
-
-def target(X: Array, rng: np.random.Generator) -> Array:
-    """A smooth function of three of the features, with noise."""
-    return np.sin(2.0 * X[:, 0]) + 0.5 * X[:, 1] * X[:, 2] + 0.1 * rng.standard_normal(len(X))
 
 
 def make(engine: str, m: int, gamma: float = GAMMA) -> BaseEstimator:
@@ -38,7 +33,7 @@ def make(engine: str, m: int, gamma: float = GAMMA) -> BaseEstimator:
 
 
 class Stream(Timed):
-    """Rows learnt one after another by each engine; the rival does the same in numpy.
+    """Rows learned one after another by each engine; the rival does the same in numpy.
 
     stable: `m` kernels, the rows repeat their neighbourhoods and none is novel; growing: `m` novel rows,
     from no kernel to `m`; at the cap: `m` kernels, every row novel, so each one swaps or bounces.

@@ -3,35 +3,21 @@
 from __future__ import annotations
 
 import statistics
-import time
 
 import numpy as np
+from measure.clock import best, fraction_of_dgemm, ratio
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import OrthogonalMatchingPursuit
 from sklearn.metrics.pairwise import rbf_kernel
 
-from .common import SEED, Array, Timed, assert_close, kernsift, ratio, setup  # noqa: F401
+from .common import Array, Timed, assert_close, kernsift, setup, table  # noqa: F401
 
-FEATURES = 8
 GAMMA = 0.1
 ROUNDS = 3
 
 
-def problem(n: int) -> tuple[Array, Array]:
-    """Rows, and a smooth function of three of their features with noise."""
-    rng = np.random.default_rng(SEED)
-    X = rng.standard_normal((n, FEATURES))
-    return X, np.sin(2.0 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * rng.standard_normal(n)
-
-
 def make(m: int, **settings: object) -> BaseEstimator:
     return kernsift.OROLSRegressor(gamma=GAMMA, stop=None, max_basis=m, **settings)
-
-
-def seconds(work: object) -> float:
-    begin = time.thread_time()
-    work()  # type: ignore[operator]
-    return time.thread_time() - begin
 
 
 def check_fit(model: BaseEstimator, X: Array, y: Array) -> None:
@@ -50,7 +36,7 @@ class Residual(Timed):
     param_names = ("rows", "kernels")
 
     def setup(self, n: int, m: int) -> None:
-        self.X, self.y = problem(n)
+        self.X, self.y = table(n)
         check_fit(make(20), self.X[:2000], self.y[:2000])
         self.model = make(m)
         # As many bytes as Q at the end, on large pages like it.
@@ -67,8 +53,8 @@ class Residual(Timed):
         """Bytes of Q read a second over those of BLAS ddot now; more is better. At 5,000 rows Q is cached."""
         fractions = []
         for _ in range(ROUNDS):
-            read = min(seconds(self.read) for _ in range(3)) / self.memory.nbytes
-            fractions.append(8.0 * n * m**2 * read / seconds(lambda: self.model.fit(self.X, self.y)))
+            read = best(self.read) / self.memory.nbytes
+            fractions.append(8.0 * n * m**2 * read / best(lambda: self.model.fit(self.X, self.y), 1))
         return float(f"{statistics.median(fractions):.4g}")
 
     track_fraction_of_read_bandwidth.unit = "of ddot's bytes/s"
@@ -84,7 +70,7 @@ class AllCandidates(Timed):
     param_names = ("rows", "kernels")
 
     def setup(self, n: int, m: int) -> None:
-        self.X, self.y = problem(n)
+        self.X, self.y = table(n)
         self.model = make(m, selection="error-reduction", alpha=0.0)
         check_fit(make(10, selection="error-reduction"), self.X[:500], self.y[:500])
         self.model.fit(self.X, self.y)
@@ -114,21 +100,16 @@ class RandomCandidates(Timed):
     param_names = ("rows", "kernels")
 
     def setup(self, n: int, m: int) -> None:
-        self.X, self.y = problem(n)
+        self.X, self.y = table(n)
         settings = {"selection": "error-reduction", "n_candidates": 59, "random_state": 0}
         check_fit(make(20, **settings), self.X[:2000], self.y[:2000])
         self.model = make(m, **settings)
-        self.square = np.random.default_rng(SEED).standard_normal((700, 700))
 
     def time_fit(self, n: int, m: int) -> None:
         self.model.fit(self.X, self.y)
 
     def track_fraction_of_dgemm(self, n: int, m: int) -> float:
         """Flops a second over those of BLAS dgemm in this run; more is better."""
-        fractions = []
-        for _ in range(ROUNDS):
-            gemm = min(seconds(lambda: self.square @ self.square) for _ in range(3)) / (2.0 * 700**3)
-            fractions.append(59.0 * n * m**2 * gemm / seconds(lambda: self.model.fit(self.X, self.y)))
-        return float(f"{statistics.median(fractions):.4g}")
+        return fraction_of_dgemm(lambda: self.model.fit(self.X, self.y), 59.0 * n * m**2, ROUNDS)
 
     track_fraction_of_dgemm.unit = "of dgemm's flops/s"

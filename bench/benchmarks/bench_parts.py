@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from measure.clock import ratio
 from sklearn.gaussian_process.kernels import Matern
 from sklearn.metrics.pairwise import laplacian_kernel, linear_kernel, polynomial_kernel, rbf_kernel
 
-from .common import SEED, Array, Timed, assert_close, ratio, setup  # noqa: F401
+from .common import SEED, Array, Timed, assert_close, setup  # noqa: F401
 
 DEGREE, COEF0 = 3, 1.0
 

@@ -1,47 +1,16 @@
-"""Choosing a basis and fitting on it: each with the rival that does the same work.
-
-Sizes here are for a quick run; ``python -m benchmarks.reach_subset --data FOLDER`` in this folder's parent runs the
-same at the sizes of the papers.
-"""
+"""Choosing a basis and fitting on it: each with the rival that does the same work."""
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
+from measure.clock import fraction_of_dgemm, ratio
+from measure.rivals import efvs, literal_fvs, nystroem_ridge, ols59
 from numpy.typing import NDArray
-from sklearn.kernel_approximation import Nystroem
-from sklearn.linear_model import Ridge
-from sklearn.pipeline import Pipeline, make_pipeline
 
-from .common import SEED, Array, Timed, assert_close, kernsift, ratio, setup  # noqa: F401
-from .selection_rivals import efvs, literal_fvs, ols59
+from .common import SEED, Timed, assert_close, kernsift, setup, table  # noqa: F401
 
 FEATURES = 8
 GAMMA = 1 / 8
-
-
-def table(n: int, seed: int = SEED) -> tuple[Array, Array]:
-    """Standardised features, a smooth function of a few of them, noise."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, FEATURES))
-    return X, np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] * X[:, 2] + 0.1 * rng.standard_normal(n)
-
-
-def nystroem_ridge(X: Array, gamma: float, m: int, alpha: float) -> Pipeline:
-    """scikit-learn's way to the same model."""
-    return make_pipeline(Nystroem(gamma=gamma, n_components=m, random_state=0), Ridge(alpha=alpha))
-
-
-def dgemm(size: int = 768) -> float:
-    """Seconds of this thread for 2 size³ flops: the best of three."""
-    A = np.random.default_rng(0).standard_normal((size, size))
-    best = np.inf
-    for _ in range(3):
-        begin = time.thread_time()
-        A @ A
-        best = min(best, time.thread_time() - begin)
-    return best / (2 * size**3)
 
 
 class Fit(Timed):
@@ -52,8 +21,8 @@ class Fit(Timed):
     param_names = ("m",)
 
     def setup(self, m: int) -> None:
-        self.X, self.y = table(self.rows)
-        self.rival = nystroem_ridge(self.X, GAMMA, m, 0.1).fit(self.X, self.y)
+        self.X, self.y = table(self.rows, FEATURES)
+        self.rival = nystroem_ridge(GAMMA, m, 0.1).fit(self.X, self.y)
         landmarks = self.rival[0].component_indices_
         self.ours = kernsift.SubsetLSSVMRegressor(gamma=GAMMA, alpha=0.1, basis=landmarks)
         # Both form normal equations in orthonormal coordinates: digits go with the condition of the kernel matrix.
@@ -74,24 +43,20 @@ class Fit(Timed):
 
     def track_fraction_of_dgemm(self, m: int) -> float:
         """Flops that the fit needs, 2md + m² a row, at the speed of this run's dgemm, over its time."""
-        best = np.inf
-        for _ in range(3):
-            begin = time.thread_time()
-            self.ours.fit(self.X, self.y)
-            best = min(best, time.thread_time() - begin)
-        return float(f"{self.rows * (2 * m * FEATURES + m * m) * dgemm() / best:.3g}")
+        flops = self.rows * (2 * m * FEATURES + m * m)
+        return fraction_of_dgemm(lambda: self.ours.fit(self.X, self.y), flops)
 
     track_fraction_of_dgemm.unit = "of dgemm"
 
 
 class Large(Timed):
-    """More kernels than a cache holds, in three squares of memory and in one: what the answer and the time are."""
+    """More kernels than a cache holds, in three squares of memory and in one: the predictions and the time."""
 
     params = ([False, True],)
     param_names = ("keep_sums",)
 
     def setup(self, keep_sums: bool) -> None:
-        self.X, self.y = table(3000)
+        self.X, self.y = table(3000, FEATURES)
         model = kernsift.SubsetLSSVMRegressor(gamma=GAMMA, alpha=0.1, basis=np.arange(1200))
         self.kept = model.fit(self.X, self.y)
         self.ours = kernsift.SubsetLSSVMRegressor(**{**model.get_params(), "keep_sums": keep_sums}).fit(self.X, self.y)
@@ -118,7 +83,7 @@ class Select(Timed):
     param_names = ("m",)
 
     def setup(self, m: int) -> None:
-        self.X, self.y = table(self.rows)
+        self.X, self.y = table(self.rows, FEATURES)
         self.selector = kernsift.FeatureVectorSelector(gamma=GAMMA, n_components=m, random_state=0)
         self.pruned = kernsift.SubsetLSSVMRegressor(gamma=GAMMA, max_basis=m, random_state=0)
         self.rng = np.random.default_rng(0)
@@ -133,7 +98,7 @@ class Select(Timed):
     def score(self, chosen: NDArray[np.int64]) -> float:
         """R² on new rows of the exact fit on the chosen ones."""
         model = kernsift.SubsetLSSVMRegressor(gamma=GAMMA, basis=chosen).fit(self.X, self.y)
-        return float(model.score(*table(self.rows, SEED + 1)))
+        return float(model.score(*table(self.rows, FEATURES, SEED + 1)))
 
     def time_efvs(self, m: int) -> None:
         self.selector.fit(self.X)
@@ -178,7 +143,7 @@ class Stream(Timed):
     rows, m = 5000, 300
 
     def setup(self) -> None:
-        self.X, self.y = table(self.rows)
+        self.X, self.y = table(self.rows, FEATURES)
         self.model = kernsift.SubsetLSSVMRegressor(gamma=GAMMA, alpha=0.1, basis=self.X[: self.m].copy())
         self.model.partial_fit(self.X, self.y)
         assert_close(self.model.predict(self.X), self.model.fit(self.X, self.y).predict(self.X), 1e-6)
@@ -188,9 +153,7 @@ class Stream(Timed):
 
     def track_fraction_of_dgemm(self) -> float:
         """Flops that it needs, 2md + 2m² a row, at the speed of this run's dgemm, over its time."""
-        begin = time.thread_time()
-        self.model.accumulate(self.X, self.y)
-        spent = time.thread_time() - begin
-        return float(f"{self.rows * (2 * self.m * FEATURES + 2 * self.m**2) * dgemm() / spent:.3g}")
+        flops = self.rows * (2 * self.m * FEATURES + 2 * self.m**2)
+        return fraction_of_dgemm(lambda: self.model.accumulate(self.X, self.y), flops, rounds=1)
 
     track_fraction_of_dgemm.unit = "of dgemm"

@@ -1,16 +1,11 @@
-"""One evaluation of the leave-one-out error and its gradient, beside the same in numpy and this run's dgemm.
-
-``python -m benchmarks.bench_widths`` in this folder's parent prints the fraction of dgemm at the size of the target.
-"""
+"""One evaluation of the leave-one-out error and its gradient, beside the same in numpy and this run's dgemm."""
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
+from measure.clock import fraction_of_dgemm, ratio
 
-from .bench_subset import dgemm
-from .common import SEED, Array, Timed, assert_close, kernsift, ratio, setup  # noqa: F401
+from .common import SEED, Array, Timed, assert_close, kernsift, setup  # noqa: F401
 
 ROWS, KERNELS, FEATURES = 5000, 500, 54
 JITTER = 1e-8
@@ -80,14 +75,7 @@ class Evaluation(Timed):
 
     def track_fraction_of_dgemm(self, kernel: str) -> float:
         """9 n m² + 6 n m d flops, those of the numpy form, at the speed of this run's dgemm, over our time."""
-        best = 0.0
-        flops = self.rows * self.kernels * (9 * self.kernels + 6 * FEATURES)
-        for _ in range(3):
-            second = dgemm()
-            begin = time.thread_time()
-            self.evaluate()
-            best = max(best, flops * second / (time.thread_time() - begin))
-        return float(f"{best:.3g}")
+        return fraction_of_dgemm(self.evaluate, self.rows * self.kernels * (9 * self.kernels + 6 * FEATURES))
 
     track_fraction_of_dgemm.unit = "of dgemm"
 
@@ -96,11 +84,3 @@ class FullSize(Evaluation):
     """At the size that learn_gamma works at."""
 
     rows, kernels = ROWS, KERNELS
-
-
-if __name__ == "__main__":
-    for name in FullSize.params[0]:
-        bench = FullSize()
-        bench.setup(name)
-        print(f"{name}: {bench.track_fraction_of_dgemm(name)} of dgemm", end="")
-        print(f", {bench.track_ratio_to_numpy(name)} of numpy's time" if name == "rbf" else "")

@@ -1,4 +1,4 @@
-"""What every benchmark here shares: the clock, the ratio to a rival, and data.
+"""What every benchmark here shares: how asv times it, and data.
 
 Times are CPU time of the calling thread, which a busy neighbour disturbs least. So that a rival cannot hide
 work in other threads, BLAS is held to one.
@@ -7,9 +7,7 @@ work in other threads, BLAS is held to one.
 from __future__ import annotations
 
 import os
-import statistics
 import time
-from collections.abc import Callable
 from types import ModuleType
 
 import numpy as np
@@ -57,26 +55,15 @@ class Timed:
     warmup_time = 0.0
 
 
-def ratio(
-    ours: Callable[[object], object],
-    rival: Callable[[object], object],
-    fresh: Callable[[], tuple[object, object]] = lambda: (None, None),
-    rounds: int = 5,
-) -> float:
-    """Our time over the rival's, smaller is better: the median over interleaved rounds.
+def table(n: int, features: int = 8, seed: int = SEED) -> tuple[Array, Array]:
+    """Standardised rows and a smooth function of three of their features, with noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, features))
+    return X, target(X, rng)
 
-    `fresh` makes what `ours` and `rival` are given, before each round and outside the clock.
-    """
-    ratios = []
-    for _ in range(rounds):
-        for_ours, for_rival = fresh()
-        times = []
-        for work, state in ((ours, for_ours), (rival, for_rival)):
-            begin = time.thread_time()
-            work(state)
-            times.append(time.thread_time() - begin)
-        ratios.append(times[0] / times[1])
-    return float(f"{statistics.median(ratios):.4g}")
+
+def target(X: Array, rng: np.random.Generator) -> Array:
+    return np.sin(2.0 * X[:, 0]) + 0.5 * X[:, 1] * X[:, 2] + 0.1 * rng.standard_normal(len(X))
 
 
 def assert_close(ours: Array, reference: Array, tolerance: float) -> None:

@@ -1,11 +1,13 @@
-"""python bench/gate [--objects DIR]: instructions of fixed pieces of the core against the committed baseline.
+"""python bench/gate [--quick] [--objects DIR]: instructions of fixed pieces of the core against the committed baseline.
 
-The driver work.cpp is linked to the core as it is built for the wheel at CPU level v3 (valgrind knows no AVX-512), and
-callgrind counts what each piece executes: the same number every time.  Fails where a piece takes more than 3 % more.
+The driver work.cpp is linked to the core as it is built for the wheel at CPU level v3 (valgrind does not
+support AVX-512), and callgrind counts what each piece executes: the same number every time. Fails where a piece takes
+more than 3 % more.
 
     python bench/gate --update --reason "why more is right"     moves the baseline
 
---objects DIR takes the objects of a build of the package in DIR; without it they are built, in build/gate.
+--objects DIR takes the objects of a build of the package in DIR; without it they are built, in build/gate. --quick runs
+the pieces without counting; --only some of them.
 """
 
 from __future__ import annotations
@@ -25,12 +27,12 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))  # run as a folder, the package has no name of its own
+sys.path[0] = str(HERE.parent)  # run as a folder, the package has no name of its own
 
-from comparison import LIMIT, differences, moved, verdicts  # noqa: E402
+from gate.comparison import LIMIT, differences, moved, verdicts  # noqa: E402
+from measure.command import parser, wanted  # noqa: E402
 
 ROOT = HERE.parents[1]
-BASELINE = HERE / "baseline.json"
 OBJECTS = "CMakeFiles/_core_v3.dir"
 LEVEL = "x86-64-v3"
 
@@ -136,47 +138,62 @@ def same_tools(baseline: dict[str, Any], here: dict[str, str]) -> None:
         raise CannotCount("; ".join(other))
 
 
+def counts(build: Path, given: bool, baseline: dict[str, Any], asked: argparse.Namespace) -> tuple[Any, Any]:
+    """The tools, and the instructions of each piece; with --quick none: it runs them."""
+    with tempfile.TemporaryDirectory(prefix="kernsift-gate-") as temporary:
+        folder = Path(temporary)
+        if asked.mode == "quick":
+            program = driver(folder, build, given)
+            for name in filter(lambda name: wanted(name, asked.only), output(program).split()):
+                output(program, name)
+            return {}, {}
+        if platform.machine() not in ("x86_64", "AMD64") or sys.platform != "linux":
+            raise CannotCount("the baseline is of Linux on x86-64")
+        version = output(compiler(build), "--version").splitlines()[0]
+        version = re.sub(r"^\S*[cg]\+\+\S* (?=\()", "g++ ", version)  # by whatever name it was called
+        tools = {"compiler": version, "Eigen": eigen_version()}
+        same_tools(baseline, tools)
+        checker, environment = valgrind(folder)
+        tools["valgrind"] = output(checker, "--version", env={**os.environ, **environment}).strip()
+        same_tools(baseline, tools)
+        program = driver(folder, build, given)
+        names = [name for name in output(program).split() if wanted(name, asked.only)]
+        with ThreadPoolExecutor(2) as pool:
+            found = pool.map(lambda name: count(program, checker, environment, name), names)
+            return tools, dict(zip(names, found, strict=True))
+
+
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python bench/gate", description="Instruction counts against the baseline.")
-    parser.add_argument("--objects", type=Path, metavar="DIR", help="build of the package to take the objects from")
-    parser.add_argument("--update", action="store_true", help="move the baseline to what is counted now")
-    parser.add_argument("--reason", help="why, for --update; kept in the baseline")
-    options = parser.parse_args(arguments)
-    if options.update != bool(options.reason):
-        parser.error("--update needs --reason, and the other way round")
-    baseline = json.loads(BASELINE.read_text(encoding="utf-8")) if BASELINE.is_file() else {}
-    build = options.objects or ROOT / "build/gate"
+    options = parser("bench/gate", "Instruction counts against the baseline.", (), "run, do not count", "the default")
+    options.add_argument("--objects", type=Path, metavar="DIR", help="build of the package to take the objects from")
+    options.add_argument("--update", action="store_true", help="move the baseline to what is counted now")
+    options.add_argument("--reason", help="why, for --update; kept in the baseline")
+    asked = options.parse_args(arguments)
+    if asked.update != bool(asked.reason):
+        options.error("--update needs --reason, and the other way round")
+    if asked.update and (asked.only or asked.mode == "quick"):
+        options.error("--update counts every piece")
+    path = asked.out or HERE / "baseline.json"
+    baseline = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    build = asked.objects or ROOT / "build/gate"
     try:
-        with tempfile.TemporaryDirectory(prefix="kernsift-gate-") as temporary:
-            folder = Path(temporary)
-            if platform.machine() not in ("x86_64", "AMD64") or sys.platform != "linux":
-                raise CannotCount("the baseline is of Linux on x86-64")
-            version = output(compiler(build), "--version").splitlines()[0]
-            version = re.sub(r"^\S*[cg]\+\+\S* (?=\()", "g++ ", version)  # by whatever name it was called
-            tools = {"compiler": version, "Eigen": eigen_version()}
-            same_tools({} if options.update else baseline, tools)
-            checker, environment = valgrind(folder)
-            tools["valgrind"] = output(checker, "--version", env={**os.environ, **environment}).strip()
-            same_tools({} if options.update else baseline, tools)
-            program = driver(folder, build, options.objects is not None)
-            names = output(program).split()
-            with ThreadPoolExecutor(2) as pool:
-                counts = list(pool.map(lambda name: count(program, checker, environment, name), names))
+        tools, counted = counts(build, asked.objects is not None, {} if asked.update else baseline, asked)
     except CannotCount as reason:
-        if options.update:
+        if asked.update:
             raise SystemExit(f"cannot count here: {reason}") from None
         print(f"instructions not compared: {reason}")
         return 0
-    counted = dict(zip(names, counts, strict=True))
+    if asked.mode == "quick":
+        return 0
     old = baseline.get("instructions", {})
     for name, number in counted.items():
         change = f"{100 * (number / old[name] - 1):+.2f} %" if name in old else "new"
         print(f"{name:26}{number:>14,}  {change}")
-    if options.update:
-        text = json.dumps(moved(baseline, counted, tools, options.reason), indent=2, ensure_ascii=False)
-        BASELINE.write_text(text + "\n", encoding="utf-8")
+    if asked.update:
+        text = json.dumps(moved(baseline, counted, tools, asked.reason), indent=2, ensure_ascii=False)
+        path.write_text(text + "\n", encoding="utf-8")
         return 0
-    failed = verdicts(old, counted)
+    failed = verdicts({name: n for name, n in old.items() if wanted(name, asked.only)}, counted)
     for line in failed:
         print(f"FAILED {line}")
     if failed:

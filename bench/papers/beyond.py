@@ -9,21 +9,23 @@ method, add a function to `METHODS`.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import kernsift
 import numpy as np
-from jung import forest
-from registry import AS_PRINTED, Array, Row, Run, table
+from measure.clock import timed
+from measure.data import standardised
 from sklearn.kernel_approximation import Nystroem
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import RidgeClassifierCV, RidgeCV
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, SVR
+
+from .jung import forest
+from .registry import AS_PRINTED, Array, Line, Row, Run, spread, table
 
 TUNING = 1_000
 DENSE_ROWS = 5_000  # kernel ridge and the dense LS-SVM stop here
@@ -54,9 +56,7 @@ class Task:
         self.some = np.random.default_rng([20068, self.seed]).permutation(len(self.X))[:rows]
         d = self.X.shape[1]
         model = self.make("LSSVM", gamma="loo", gammas=np.geomspace(0.02, 20, 10) / d, alpha="loo")
-        begin = time.process_time()
-        model.fit(self.X[self.some], self.y[self.some])
-        self.seconds = time.process_time() - begin
+        _, self.seconds = timed(lambda: model.fit(self.X[self.some], self.y[self.some]))
         self.gamma = float(model.gamma_[0])
         self.alpha = float(model.alpha_) * len(self.X) / len(self.some)
 
@@ -234,9 +234,8 @@ def split(run: Run, name: str, train: int, seed: int) -> Task:
         X, T = data["X"][order[:train]].astype(float), data["X"][order[train:]].astype(float)
         y, s = data["y"][order[:train]], data["y"][order[train:]]
         y, s = (y - y.mean()) / y.std(), (s - y.mean()) / y.std()
-    mean, scale = X.mean(axis=0), X.std(axis=0)
-    scale[scale == 0] = 1.0
-    return Task((X - mean) / scale, y, (T - mean) / scale, s, classes, seed, run.mode == "full")
+    X, T = standardised(X, T)
+    return Task(X, y, T, s, classes, seed, run.mode == "full")
 
 
 def forest_task(run: Run, rows: int, seed: int) -> Task:
@@ -245,14 +244,16 @@ def forest_task(run: Run, rows: int, seed: int) -> Task:
     return Task(X[chosen], y[chosen], T[:20_000], s[:20_000], True, seed, run.mode == "full")
 
 
-SETS: dict[str, tuple[Callable[[Run, int], Task], tuple[int, ...], tuple[int, int, int]]] = {
+SETS: dict[str, tuple[Callable[[Run, int], Task], tuple[int, ...], tuple[int, int]]] = {
     # task, kernels, repetitions by mode
-    "boston": (lambda run, seed: split(run, "boston", 400, seed), (10, 25, 50, 100), (2, 10, 20)),
-    "abalone": (lambda run, seed: split(run, "abalone", 3000, seed), (10, 25, 50, 100), (1, 5, 10)),
-    "satimage": (lambda run, seed: split(run, "satimage", 0, seed), (50, 100, 200, 300), (1, 2, 5)),
-    "pendigits": (lambda run, seed: split(run, "pendigits", 0, seed), (50, 100, 200, 400), (0, 2, 5)),
-    "forest 50k": (lambda run, seed: forest_task(run, 50_000, seed), (100, 300, 500), (0, 1, 3)),
+    "boston": (lambda run, seed: split(run, "boston", 400, seed), (10, 25, 50, 100), (10, 20)),
+    "abalone": (lambda run, seed: split(run, "abalone", 3000, seed), (10, 25, 50, 100), (5, 10)),
+    "satimage": (lambda run, seed: split(run, "satimage", 0, seed), (50, 100, 200, 300), (2, 5)),
+    "pendigits": (lambda run, seed: split(run, "pendigits", 0, seed), (50, 100, 200, 400), (2, 5)),
+    "forest 50k": (lambda run, seed: forest_task(run, 50_000, seed), (100, 300, 500), (1, 3)),
 }
+
+LARGE = ("pendigits", "forest 50k")  # not with --quick
 
 
 @table(
@@ -262,12 +263,12 @@ SETS: dict[str, tuple[Callable[[Run, int], Task], tuple[int, ...], tuple[int, in
     seeds="splits (20067, repetition), forest as in JP2, tuning rows (20068, repetition), landmarks the repetition",
     data=("boston", "abalone", "satimage", "pendigits", "covtype"),
 )
-def beyond(run: Run) -> Iterator[Row | str]:
+def beyond(run: Run) -> Iterator[Line]:
     curves: dict[str, dict[str, list[tuple[float, float, float]]]] = {}
     for name, (make, sizes, repetitions) in SETS.items():
-        times = 1 if run.mode == "smoke" and repetitions[0] else run.times(*repetitions)
-        if run.brief and not repetitions[0]:
+        if not run.wants(name) or (run.brief and name in LARGE):
             continue
+        times = run.times(*repetitions)
         tasks = [make(run, seed) for seed in range(times)]
         for t in tasks:
             t.tune(400 if run.brief else TUNING)
@@ -275,16 +276,15 @@ def beyond(run: Run) -> Iterator[Row | str]:
             for m in sizes[-1:] if label in DENSE else sizes[::3] if run.brief else sizes:
                 errors, kernels, seconds = [], [], 0.0
                 for t in tasks:
-                    begin = time.process_time()
-                    found = fit(t, m)
-                    seconds += time.process_time() - begin
+                    found, spent = timed(lambda fit=fit, t=t, m=m: fit(t, m))
+                    seconds += spent
                     if found is not None:
                         errors.append(t.error(found[0]))
                         kernels.append(found[1])
                 if not errors:
                     continue
                 mean, median, worst = float(np.mean(errors)), float(np.median(errors)), int(np.argmax(errors))
-                # a wide kernel is nearly a polynomial: what it says of a row far outside is anything
+                # a wide kernel is nearly a polynomial: its value at a row far outside is arbitrary
                 outside = float(np.abs(tasks[worst].X_test).max())
                 note = f"median {median:.4g}; one split tests a row {outside:.0f} deviations from the mean"
                 curves.setdefault(name, {}).setdefault(label, []).append(
@@ -294,7 +294,7 @@ def beyond(run: Run) -> Iterator[Row | str]:
                     f"{name}, {label}",
                     None,
                     mean,
-                    spread=float(np.std(errors, ddof=1)) if times > 1 else None,
+                    spread=spread(errors),
                     repetitions=times,
                     kernels=f"{np.mean(kernels):.0f}",
                     seconds=seconds / times,

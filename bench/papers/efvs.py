@@ -12,10 +12,8 @@ from typing import Any
 
 import numpy as np
 from kernsift import FeatureVectorSelector
-from numpy.typing import NDArray
-from registry import Row, Run, table
 
-Array = NDArray[np.float64]
+from .registry import Array, Line, Row, Run, table
 
 SIZES = (10, 25, 50, 75, 100, 150, 200)
 RHOS = (1, 10, 59, 200, None)
@@ -83,10 +81,10 @@ def draw(curves: dict[tuple[int | None, int | None], tuple[Array, Array]], axes:
     seeds=f"0 to {REPEATS - 1}",
     data=("boston",),
 )
-def figure(run: Run) -> Iterator[Row | str]:
+def figure(run: Run) -> Iterator[Line]:
     X = boston(run)
     pairs = [(rho, None) for rho in RHOS] + [(59, nu) for nu in NUS if nu is not None]
-    repeats = run.times(1, REPEATS, REPEATS)
+    repeats = run.times(REPEATS, REPEATS)
     curves = {pair: measure(X, *pair, repeats) for pair in pairs}
     for (rho, nu), (spent, error) in curves.items():
         for n, milliseconds, e in zip(SIZES, spent, error, strict=True):

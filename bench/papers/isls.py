@@ -4,24 +4,23 @@
 are standardised on the training rows, which also choose gamma and alpha by leave-one-out error of the dense model;
 then the paths run down from all training rows. The paper chooses by 4-fold cross-validation instead, and gives the
 figures without numbers.
-
-    python bench/papers/isls.py --data DIR [--quick | --full] [--figures DIR]
 """
 
 from __future__ import annotations
 
-import argparse
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
 from kernsift import LSSVMRegressor, SparseLSSVMRegressor
+from measure.clock import timed
+from measure.data import standardised
 from sklearn.model_selection import KFold
 
-Array = np.ndarray
+from .registry import Array, Line, Row, Run, table
+
 FOLDS = 10
 SEED = 20042
 ALPHAS = np.logspace(-4, 3, 15)
@@ -90,11 +89,9 @@ def curves(figure: Figure, X: Array, y: Array, folds: int, reselect: bool) -> tu
     dense = Curve("dense")
     splits = list(KFold(FOLDS, shuffle=True, random_state=SEED).split(X))[:folds]
     for train, test in splits:
-        mean, scale = X[train].mean(axis=0), X[train].std(axis=0)
-        A, T = (X[train] - mean) / scale, (X[test] - mean) / scale
-        begin = time.process_time()
-        whole = LSSVMRegressor(gamma="loo", gammas=figure.gammas, alpha="loo", alphas=ALPHAS).fit(A, y[train])
-        dense.seconds += time.process_time() - begin
+        A, T = standardised(X[train], X[test])
+        whole = LSSVMRegressor(gamma="loo", gammas=figure.gammas, alpha="loo", alphas=ALPHAS)
+        dense.seconds += timed(lambda A=A, train=train, whole=whole: whole.fit(A, y[train]))[1]
         dense.folds.append({len(A): (whole.predict(T) - y[test]) ** 2})
         gamma, alpha = float(whole.gamma_[0]), whole.alpha_
         for curve in found:
@@ -111,102 +108,55 @@ def curves(figure: Figure, X: Array, y: Array, folds: int, reselect: bool) -> tu
                     step=1 if len(A) < 200 else 0.05,
                     max_basis=None,
                 )
-            begin = time.process_time()
-            model.fit(A, y[train])
-            curve.seconds += time.process_time() - begin
+            curve.seconds += timed(lambda A=A, train=train, model=model: model.fit(A, y[train]))[1]
             curve.add(model, T, y[test])
     return found, dense
 
 
-def draw(figure: Figure, found: list[Curve], dense: Curve, path: Path) -> None:
-    import matplotlib
-
-    matplotlib.use("agg")
-    import matplotlib.pyplot as plt
-
-    drawing, ax = plt.subplots(figsize=(5.5, 4.0), layout="constrained")
-    for curve in found:
-        sizes = curve.sizes()
-        ax.plot(sizes, [curve.rmse(n) for n in sizes], label=curve.name)
-    ax.axhline(dense.rmse(0), color="0.6", lw=1, label="dense")
+def draw(run: Run, name: str, found: list[Curve], dense: Curve) -> None:
     best = dense.rmse(0)
-    ax.set_title(figure.title, fontsize=9)
-    ax.set(xlabel="number of kernels", ylabel="RMSE", ylim=(0.9 * best, 5 * best), xscale="log")
-    ax.legend()
-    drawing.savefig(path, dpi=90)
-    plt.close(drawing)
+    with run.draw(name, figsize=(5.5, 4.0)) as ax:
+        for curve in found:
+            sizes = curve.sizes()
+            ax.plot(sizes, [curve.rmse(n) for n in sizes], label=curve.name)
+        ax.axhline(best, color="0.6", lw=1, label="dense")
+        ax.set_title(FIGURES[name].title, fontsize=9)
+        ax.set(xlabel="number of kernels", ylabel="RMSE", ylim=(0.9 * best, 5 * best), xscale="log")
+        ax.legend()
 
 
-@dataclass
-class Point:
-    """One number of a figure."""
-
-    item: str
-    rmse: float
-    spread: float  # over the folds
-    kernels: int
-    seconds: float
-
-
-def points(name: str, data: Path, mode: str, figures: Path | None = None) -> Iterator[Point]:
-    """Compute a figure, draw it if `figures` is given, and yield the numbers at the sizes to report."""
-    figure = FIGURES[name]
-    path = data / f"{figure.data}.npz"
-    if not path.is_file():
-        raise SystemExit(f"{path} is missing: give the folder of the papers' data sets with --data")
-    with np.load(path, allow_pickle=False) as archive:
-        X, y = archive["X"].astype(float), archive["y"].astype(float)
-    folds = 2 if mode == "quick" else FOLDS
-    found, dense = curves(figure, X, y, folds, reselect=mode != "quick")
-    if figures is not None:
-        figures.mkdir(parents=True, exist_ok=True)
-        draw(figure, found, dense, figures / f"{name}.png")
-    yield Point(f"{figure.data}, dense", dense.rmse(0), dense.fold_spread(0), len(X) * 9 // 10, dense.seconds)
+def figure(name: str, run: Run) -> Iterator[Line]:
+    """The numbers of a figure at the sizes to report, and what they show."""
+    it, folds = FIGURES[name], run.choose(2, FOLDS, FOLDS)
+    data = run.load(it.data)
+    X = data["X"].astype(float)
+    found, dense = curves(it, X, data["y"].astype(float), folds, reselect=not run.brief)
+    reported = [(dense, 0, len(X) * 9 // 10)]
     for curve in found:
         sizes = curve.sizes()
-        for wanted in figure.kept:
-            if wanted > sizes[0]:  # repeated inputs leave fewer to start from
-                continue
-            n = min(sizes, key=lambda size: abs(size - wanted))
-            yield Point(f"{figure.data}, {curve.name}", curve.rmse(n), curve.fold_spread(n), n, curve.seconds)
-
-
-try:  # in the command of this folder; on its own the module needs nothing of it
-    from registry import Row, Run, table
-except ImportError:
-    pass
-else:
-
-    def _listed(name: str) -> None:
-        @table(
-            name,
-            FIGURES[name].title,
-            figures=(name,),
-            seeds=f"folds {SEED}",
-            data=(FIGURES[name].data,),
+        # repeated inputs leave fewer to start from
+        near = [min(sizes, key=lambda size, kept=kept: abs(size - kept)) for kept in it.kept if kept <= sizes[0]]
+        reported += [(curve, n, n) for n in near]
+    errors: dict[str, dict[int, float]] = {}
+    for curve, n, kernels in reported:
+        item = f"{it.data}, {curve.name}"
+        errors.setdefault(item, {})[kernels] = curve.rmse(n)
+        yield Row(
+            item=item,
+            paper=None,
+            ours=curve.rmse(n),
+            spread=curve.fold_spread(n),
+            repetitions=folds,
+            kernels=str(kernels),
+            seconds=curve.seconds,
+            settings="gamma and alpha by leave-one-out",
         )
-        def make(run: Run) -> Iterator[Row | str]:
-            if run.data is None:
-                raise SystemExit("this needs the papers' data sets: give their folder with --data")
-            errors: dict[str, dict[int, float]] = {}
-            mode = "quick" if run.brief else run.mode
-            for p in points(name, run.data, mode, run.figures):
-                errors.setdefault(p.item, {})[p.kernels] = p.rmse
-                yield Row(
-                    item=p.item,
-                    paper=None,
-                    ours=p.rmse,
-                    spread=p.spread,
-                    repetitions=2 if run.brief else FOLDS,
-                    kernels=str(p.kernels),
-                    seconds=p.seconds,
-                    settings="gamma and alpha by leave-one-out",
-                )
-            run.drawn.append(name)
-            yield claims(FIGURES[name].data, errors)
+    draw(run, name, found, dense)
+    yield claims(it.data, errors)
 
-    for _name in FIGURES:
-        _listed(_name)
+
+for _name, _figure in FIGURES.items():
+    table(_name, _figure.title, figures=(_name,), seeds=f"folds {SEED}", data=(_figure.data,))(partial(figure, _name))
 
 
 def claims(data: str, errors: dict[str, dict[int, float]]) -> str:
@@ -221,22 +171,3 @@ def claims(data: str, errors: dict[str, dict[int, float]]) -> str:
         f"with its ridge chosen again at every step, at {below} of {len(literal)} sizes with the paper's criterion, "
         f"and within 2 % of the dense model's down to {flat} kernels when pruned by cost."
     )
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--figures", type=Path)
-    parser.add_argument("--figure", nargs="+", choices=sorted(FIGURES), default=sorted(FIGURES))
-    amount = parser.add_mutually_exclusive_group()
-    amount.add_argument("--quick", action="store_const", const="quick", dest="mode")
-    amount.add_argument("--full", action="store_const", const="full", dest="mode")
-    options = parser.parse_args()
-    for name in options.figure:
-        print(FIGURES[name].title)
-        for p in points(name, options.data, options.mode or "default", options.figures):
-            print(f"{p.item:35} {p.kernels:4d} kernels  {p.rmse:8.3f} ± {p.spread:.3f}  {p.seconds:.1f} s", flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -13,7 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from kernsift import OnlineLSSVMClassifier, OnlineLSSVMRegressor, OROLSClassifier, OROLSRegressor
-from registry import AS_PRINTED, Array, Row, Run, peak_memory, table
+from measure import data
+from measure.clock import peak_memory, timed
+
+from .registry import AS_PRINTED, Array, Line, Row, Run, spread, table
 
 TOL1, TOL2 = 1e-2, 1e-4
 Model = OnlineLSSVMRegressor | OROLSRegressor
@@ -30,11 +33,10 @@ class Problem:
     gamma: float
 
 
-def standardised(X: Array, y: Array, train: Array, test: Array, gamma: float) -> Problem:
-    mean, scale = X[train].mean(axis=0), X[train].std(axis=0)
-    Z = (X - mean) / np.where(scale > 0, scale, 1.0)
+def scaled(X: Array, y: Array, train: Array, test: Array, gamma: float) -> Problem:
     target = (y - y[train].mean()) / y[train].std()
-    return Problem(Z[train], target[train], Z[test], target[test], gamma)
+    A, B = data.standardised(X[train], X[test])
+    return Problem(A, target[train], B, target[test], gamma)
 
 
 def problem(name: str, run: Run, rng: np.random.Generator) -> Problem:
@@ -43,13 +45,13 @@ def problem(name: str, run: Run, rng: np.random.Generator) -> Problem:
         noise = 0.2 * rng.standard_normal(1000)
         scale = x[:1000].std()
         z = (x / scale)[:, None]
-        # the test is on the function itself, as an error of 5e-4 beside a noise variance of 0.04 says
+        # the test is on the function itself, as an error of 5e-4 beside a noise variance of 0.04 shows
         return Problem(z[:1000], np.sinc(x[:1000] / np.pi) + noise, z[1000:], np.sinc(x[1000:] / np.pi), 4.2)
-    data = run.load(name)
-    X, y = data["X"].astype(float), data["y"].astype(float)
+    table = run.load(name)
+    X, y = table["X"].astype(float), table["y"].astype(float)
     order = rng.permutation(len(X))
     train = {"boston": 400, "abalone": 3000}[name]
-    return standardised(X, y, order[:train], order[train:], 1 / 16)
+    return scaled(X, y, order[:train], order[train:], 1 / 16)
 
 
 METHODS: dict[str, Callable[[float], Model]] = {
@@ -90,19 +92,18 @@ IMPOSSIBLE = "the printed error is no MSE of targets of unit variance (below)"
     seeds="splits and permutations (20061, repetition)",
     data=("boston", "abalone"),
 )
-def subset_selection(run: Run) -> Iterator[Row | str]:
-    repetitions = run.times(2, 10, 100)
+def subset_selection(run: Run) -> Iterator[Line]:
+    repetitions = run.times(10, 100)
     means: dict[tuple[str, str], float] = {}
     for name in PAPER:
         for method, make in METHODS.items():
             times = 1 if method == "OLS+GCV" and run.brief else repetitions
             errors, sizes, seconds = [], [], 0.0
             for seed in range(times):
-                data = problem(name, run, np.random.default_rng([20061, seed]))
-                begin = time.process_time()
-                model = make(data.gamma).fit(data.X, data.y)
-                seconds += time.process_time() - begin
-                errors.append(float(np.mean((model.predict(data.X_test) - data.y_test) ** 2)))
+                p = problem(name, run, np.random.default_rng([20061, seed]))
+                model, spent = timed(lambda make=make, p=p: make(p.gamma).fit(p.X, p.y))
+                seconds += spent
+                errors.append(float(np.mean((model.predict(p.X_test) - p.y_test) ** 2)))
                 sizes.append(model.n_basis_)
             means[name, method] = float(np.mean(errors))
             paper, paper_spread, kernels = PAPER[name]["ours" if method.startswith("ours") else method]
@@ -112,12 +113,12 @@ def subset_selection(run: Run) -> Iterator[Row | str]:
                 paper_spread=paper_spread,
                 paper_repetitions=100,
                 ours=means[name, method],
-                spread=float(np.std(errors, ddof=1)) if times > 1 else None,
+                spread=spread(errors),
                 repetitions=times,
                 paper_kernels=kernels,
                 kernels=f"{np.mean(sizes):.1f}",
                 seconds=seconds / times,
-                settings=f"gamma={data.gamma:g}, TOL1={TOL1:g}, TOL2={TOL2:g}; RMSE {np.mean(np.sqrt(errors)):.2f}",
+                settings=f"gamma={p.gamma:g}, TOL1={TOL1:g}, TOL2={TOL2:g}; RMSE {np.mean(np.sqrt(errors)):.2f}",
                 ruling="" if name == "sinc" else "not identified",
                 note="" if name == "sinc" else IMPOSSIBLE,
             )
@@ -154,10 +155,7 @@ LITERAL, ONE_PASS, TWO_PASSES, OLS = "the paper's rule", "one pass", "one pass, 
 
 def forest(run: Run) -> tuple[Array, Array, Array, Array]:
     """Class 2 against the rest; 81,012 random rows are the test, inputs standardised on all rows as in the paper."""
-    data = run.load("covtype")
-    X, y = data["X"].astype(np.float64), np.where(data["y"] == 2, 1, -1)
-    X -= X.mean(axis=0)
-    X /= X.std(axis=0)
+    X, y = data.class_two(run.folder)
     order = np.random.default_rng(20062).permutation(len(X))
     test, train = order[:81_012], order[81_012:]
     return X[train], y[train], X[test], y[test]
@@ -191,16 +189,14 @@ def trial(method: str, n: int, m: int, times: int, rows: tuple[Array, Array, Arr
         chosen = np.random.default_rng([20063, seed]).permutation(len(X))[:n]
         A, b = X[chosen], y[chosen]
         begin = time.process_time()
-        with peak_memory() as peak:
+        with peak_memory(trim=True) as peak:
             model = forest_model(method, n, m, seed).fit(A, b)
             if method == TWO_PASSES:
                 model.refit(A, b)
         seconds += time.process_time() - begin
-        memory.append(peak[0])
+        memory.append(peak[0] / 2**20)
         errors.append(100.0 * float(np.mean(model.predict(X_test) != y_test)))
-    return Trial(
-        float(np.mean(errors)), float(np.std(errors, ddof=1)) if times > 1 else None, seconds / times, max(memory)
-    )
+    return Trial(float(np.mean(errors)), spread(errors), seconds / times, max(memory))
 
 
 @table(
@@ -210,7 +206,7 @@ def trial(method: str, n: int, m: int, times: int, rows: tuple[Array, Array, Arr
     seeds="test rows 20062, training rows (20063, repetition)",
     data=("covtype",),
 )
-def large_scale(run: Run) -> Iterator[Row | str]:
+def large_scale(run: Run) -> Iterator[Line]:
     rows = forest(run)
     if run.brief:
         rows = (*rows[:2], rows[2][:20_000], rows[3][:20_000])
@@ -223,7 +219,7 @@ def large_scale(run: Run) -> Iterator[Row | str]:
             paper = ols if method == OLS else ours
             if paper is None or (method == OLS and run.brief):
                 continue
-            times = run.times(1, 3, 10)
+            times = run.times(3, 10)
             t = found[method, n, m] = trial(method, n, m, times, rows)
             yield Row(
                 item=f"forest {n // 1000}k, {m} kernels, {method}",

@@ -13,14 +13,13 @@ from itertools import product
 
 import numpy as np
 from kernsift import LSSVMRegressor, OROLSRegressor
-from orols_shared import FOLDS, width
-from registry import Array, Row, Run, table
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.svm import SVR
 
-Folds = list[tuple[Array, Array]]
+from .orols_classes import FOLDS, Folds, width
+from .registry import Array, Line, Row, Run, spread, table
 
 
 def sinc(x: Array) -> Array:
@@ -41,7 +40,7 @@ def summary(item: str, paper: float | None, errors: list[float], kernels: list[i
         item,
         paper,
         float(np.mean(errors)),
-        spread=float(np.std(errors, ddof=1)) if len(errors) > 1 else None,
+        spread=spread(errors),
         repetitions=len(errors),
         kernels=f"{np.mean(kernels):.1f}" if kernels else "",
         settings=settings,
@@ -110,8 +109,8 @@ def said(rule: dict[str, object]) -> str:
     "002, table 3: RMSE on sinc, 50 training rows, noise 0.1, 1000 test rows without noise",
     seeds="20023 + run",
 )
-def toy(run: Run) -> Iterator[Row | str]:
-    p = Problems(run.times(5, 100, 100))
+def toy(run: Run) -> Iterator[Line]:
+    p = Problems(run.times(100, 100))
     begin = time.process_time()
     scores = [cross_validation(p, rule) for rule in (RULES[:1] if run.brief else RULES)]
     spent = (time.process_time() - begin) / len(scores)
@@ -197,8 +196,8 @@ def bound(p: Problems) -> tuple[float, float, float]:
     figures=("OROLSF1", "OROLSF2", "OROLSF3"),
     seeds="20023 + run",
 )
-def figures(run: Run) -> Iterator[Row | str]:
-    runs = run.times(2, 100, 100)
+def figures(run: Run) -> Iterator[Line]:
+    runs = run.times(100, 100)
     rivals = run.choose(1, 20, 100)
     p = Problems(runs)
     rule, sigma = one_for_all(p, [cross_validation(p, rule) for rule in RULES])
@@ -287,12 +286,12 @@ def figures(run: Run) -> Iterator[Row | str]:
     seeds="splits 20024 + split, folds of the split's number, candidates 0",
     data=("boston", "abalone"),
 )
-def regression(run: Run) -> Iterator[Row | str]:
+def regression(run: Run) -> Iterator[Line]:
     # name: errors of OROLS and of the QR method with their spreads over the paper's splits, fraction of rows, training
     # rows, splits of ours and the paper's, σ to compare
     sets = {
-        "boston": ((7.9, 3.28), 8.35, 26.0, 481, (run.times(3, 40, 100), 100), [1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0]),
-        "abalone": ((4.32, 0.17), 4.53, 10.8, 3000, (run.times(1, 3, 10), 10), [1.5, 2.0, 3.0, 4.0, 6.0]),
+        "boston": ((7.9, 3.28), 8.35, 26.0, 481, (run.times(40, 100), 100), [1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0]),
+        "abalone": ((4.32, 0.17), 4.53, 10.8, 3000, (run.times(3, 10), 10), [1.5, 2.0, 3.0, 4.0, 6.0]),
     }
     for name, (paper, qr, percent, n, (splits, paper_splits), sigmas) in sets.items():
         data = run.load(name)

@@ -7,15 +7,23 @@ keep as many kernels as the paper's models and no more.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
 from kernsift import LSSVMClassifier, OROLSClassifier
-from orols_shared import FOLDS, best_sigma, width
-from registry import Array, Row, Run, table
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC
+
+from .registry import Array, Line, Row, Run, table
+
+FOLDS = 5
+Folds = list[tuple[Array, Array]]
+
+
+def width(sigma: float) -> float:
+    return 1.0 / (2.0 * sigma**2)
+
 
 # name: errors of OROLS and of the SVM in 002, fraction of rows per class in %, σ to compare, rows that compare them
 # unless --full
@@ -45,6 +53,21 @@ def fit(sigma: float, X: Array, y: Array, share: float, basis: str, rule: str, f
     )
 
 
+def best_sigma(
+    fit: Callable[[float, Array, Array], object],
+    error: Callable[[object, Array, Array], float],
+    sigmas: list[float],
+    X: Array,
+    y: Array,
+    folds: Folds,
+) -> float:
+    """The σ of the least mean error over the folds."""
+    scores = [
+        np.mean([error(fit(sigma, X[train], y[train]), X[test], y[test]) for train, test in folds]) for sigma in sigmas
+    ]
+    return sigmas[int(np.argmin(scores))]
+
+
 def rivals(run: Run, X: Array, y: Array, sigmas: list[float]) -> Iterator[tuple[str, float | None, object, str]]:
     """Machines with a kernel on every row, tuned on training rows."""
     some = np.random.default_rng(20025).permutation(len(X))[: run.choose(600, TUNING_ROWS, TUNING_ROWS)]
@@ -67,8 +90,8 @@ def rivals(run: Run, X: Array, y: Array, sigmas: list[float]) -> Iterator[tuple[
     seeds="folds 20021, rows that compare σ 20022, rivals' rows 20025, candidates 0",
     data=tuple(SETS),
 )
-def classification(run: Run) -> Iterator[Row | str]:
-    names = {"smoke": ["satimage"], "quick": ["pendigits", "satimage"]}.get(run.mode, list(SETS))
+def classification(run: Run) -> Iterator[Line]:
+    names = ["satimage"] if run.brief else list(SETS)
     for name in names:
         paper, svm, percent, sigmas, comparing = SETS[name]
         data = run.load(name)

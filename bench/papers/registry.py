@@ -1,30 +1,27 @@
-"""What the tables of every paper share: rows, modes, the list of tables and figures, and the page of results.
+"""What the tables share: rows, how much to do, the list of tables and figures, and the pages they are on.
 
-A paper is one module; a table is one function of a `Run` that yields `Row`s, and lines of text to stand below them, put
-in the list by `@table`. It may draw figures with `Run.draw`.
+A subject is one module; a table is one function of a `Run`, listed by `@table`. It yields `Row`s beside the paper's or
+tuples of cells, lines of text that stand below them, and a `Head` where a table with other columns begins. It may draw
+figures with `Run.draw`.
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
-import os
-import platform
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import kernsift
 import numpy as np
-from datasets import load
+from measure import data, page
+from measure.command import wanted
 
 # What `fit` of the online estimators adds to the papers by default, taken away again.
 AS_PRINTED: dict[str, Any] = {"exact_rows": 0, "swap_until": None}
 
 Array = np.ndarray
-MODES = ("smoke", "quick", "default", "full")
+HERE = Path(__file__).resolve().parent
 
 
 @dataclass
@@ -59,10 +56,10 @@ class Row:
             word = "matches" if abs(difference) <= 2.0 * error else "better" if difference < 0 else "worse"
         return "; ".join(part for part in (word, self.note) if part)
 
-    def cells(self) -> list[str]:
+    def cells(self) -> tuple[str, ...]:
         spread = "" if self.spread is None else f" ± {self.spread:.3g}"
         paper_spread = "" if self.paper_spread is None else f" ± {self.paper_spread:g}"
-        return [
+        return (
             self.item,
             "" if self.paper is None else f"{self.paper:g}{paper_spread}",
             f"{self.ours:.4g}{spread}",
@@ -71,10 +68,26 @@ class Row:
             f"{self.seconds:.3g}",
             self.settings,
             self.verdict,
-        ]
+        )
 
 
-HEADINGS = ["item", "paper", "ours", "paper's kernels", "our kernels", "seconds", "settings", "verdict"]
+def spread(values: list[float]) -> float | None:
+    """Standard deviation over the repetitions, None of a single one."""
+    return float(np.std(values, ddof=1)) if len(values) > 1 else None
+
+
+HEADINGS = ("item", "paper", "ours", "paper's kernels", "our kernels", "seconds", "settings", "verdict")
+
+
+@dataclass
+class Head:
+    """The columns of the table that begins here, and its title if it has one of its own."""
+
+    columns: tuple[str, ...]
+    title: str = ""
+
+
+Line = Row | Head | tuple[str, ...] | str
 
 
 @dataclass
@@ -85,24 +98,33 @@ class Run:
     data: Path | None
     figures: Path | None = None
     repetitions: int | None = None
+    only: list[str] | None = None
     drawn: list[str] = field(default_factory=list)
 
-    def choose(self, quick: int, default: int, full: int, smoke: int | None = None) -> int:
+    def choose(self, quick: Any, default: Any, full: Any) -> Any:
         """An amount by mode."""
-        return {"smoke": quick if smoke is None else smoke, "quick": quick, "default": default, "full": full}[self.mode]
+        return {"quick": quick, "default": default, "full": full}[self.mode]
 
-    def times(self, quick: int, default: int, full: int) -> int:
+    def times(self, default: int, full: int) -> int:
         """Repetitions: by mode, unless the command line says how many."""
-        return self.repetitions or self.choose(quick, default, full, smoke=1)
+        return self.repetitions or self.choose(1, default, full)
 
     @property
     def brief(self) -> bool:
-        return self.mode in ("smoke", "quick")
+        return self.mode == "quick"
+
+    def wants(self, name: str) -> bool:
+        """Whether --only leaves this part of a table in."""
+        return wanted(name, self.only)
 
     def load(self, name: str) -> dict[str, Array]:
+        return data.load(self.folder, name)
+
+    @property
+    def folder(self) -> Path:
         if self.data is None:
             raise SystemExit("this needs the papers' data sets: give their folder with --data")
-        return load(self.data, name)
+        return self.data
 
     @contextlib.contextmanager
     def draw(self, name: str, rows: int = 1, columns: int = 1, **settings: Any) -> Iterator[Any]:
@@ -112,8 +134,8 @@ class Run:
         matplotlib.use("agg")
         import matplotlib.pyplot as plt
 
-        size = (4.6 * columns, 3.4 * rows)
-        drawing, axes = plt.subplots(rows, columns, figsize=size, layout="constrained", **settings)
+        settings = {"figsize": (4.6 * columns, 3.4 * rows), **settings}
+        drawing, axes = plt.subplots(rows, columns, layout="constrained", **settings)
         yield axes
         if self.figures is not None:
             self.figures.mkdir(parents=True, exist_ok=True)
@@ -122,7 +144,7 @@ class Run:
         plt.close(drawing)
 
 
-Maker = Callable[[Run], Iterator[Row | str]]
+Maker = Callable[[Run], Iterator[Line]]
 
 
 @dataclass
@@ -133,90 +155,55 @@ class Table:
     figures: tuple[str, ...] = ()
     seeds: str = ""
     data: tuple[str, ...] = ()  # sets it reads
+    page: str = "papers"
+    columns: tuple[str, ...] = HEADINGS
+    needs: str = ""  # a module besides numpy and scikit-learn
 
 
+DOCS = HERE.parents[1] / "docs"
+PAGES = {
+    "papers": HERE / "RESULTS.md",
+    "widths": HERE / "WIDTHS.md",
+    "reinforcement": HERE / "REINFORCEMENT.md",
+    "selectors": DOCS / "selectors.md",
+    "streams": DOCS / "stream_settings.md",
+}
 TABLES: dict[str, Table] = {}
 
 
-def table(
-    name: str, title: str, figures: tuple[str, ...] = (), seeds: str = "", data: tuple[str, ...] = ()
-) -> Callable[[Maker], Maker]:
-    """List a function under a name for the command line, with the figures it draws."""
+def table(name: str, title: str, columns: str = "", **more: Any) -> Callable[[Maker], Maker]:
+    """List a function under a name for the command line; `columns`, between bars, and `more` as in `Table`."""
+    if columns:
+        more["columns"] = tuple(columns.split(" | "))
 
     def add(make: Maker) -> Maker:
-        TABLES[name] = Table(name, title, make, figures, seeds, data)
+        TABLES[name] = Table(name, title, make, **more)
         return make
 
     return add
 
 
-def machine() -> str:
-    """The processor, for the page of results."""
-    model = platform.processor() or platform.machine()
-    info = Path("/proc/cpuinfo")
-    if info.is_file():
-        found = re.search(r"^model name\s*:\s*(.+)$", info.read_text(), re.M)
-        model = found[1] if found else model
-    level = kernsift.build_config()["cpu_level"]
-    return f"{model}, {os.cpu_count()} cores, {platform.system()}, kernsift {kernsift.__version__} ({level})"
-
-
-def _status(field: str) -> int:
-    found = re.search(rf"^{field}:\s+(\d+)", Path("/proc/self/status").read_text(), re.M)
-    return int(found[1]) if found else 0
-
-
-@contextlib.contextmanager
-def peak_memory() -> Iterator[list[float]]:
-    """Megabytes of memory in use at most, above those at the beginning; nan where the system does not tell (Linux)."""
-    out = [float("nan")]
-    try:
-        ctypes.CDLL("libc.so.6").malloc_trim(0)
-        Path("/proc/self/clear_refs").write_text("5")
-        before = _status("VmRSS")
-    except (OSError, AttributeError):
-        yield out
-        return
-    yield out
-    out[0] = (_status("VmHWM") - before) / 1024.0
-
-
-def markdown(table: Table, rows: list[Row | str], mode: str, drawn: list[str] | None = None) -> str:
+def markdown(table: Table, lines: list[Line], mode: str, drawn: list[str] | None = None) -> str:
+    """The section of a table: rows first, then the text below them."""
     seeds = f" Seeds: {table.seeds}." if table.seeds else ""
-    lines = [f"## {table.name}: {table.title}", "", f"Mode: {mode}. {machine()}.{seeds}", ""]
-    numbers = [row for row in rows if isinstance(row, Row)]
-    if numbers:
-        lines += ["| " + " | ".join(HEADINGS) + " |", "|" + "---|" * len(HEADINGS)]
-        lines += ["| " + " | ".join(row.cells()) + " |" for row in numbers]
-    for text in rows:
-        if isinstance(text, str):
-            lines += ["", text]
+    out = [f"## {table.name}: {table.title}", "", f"Mode: {mode}. {page.machine()}.{seeds}", ""]
+    parts: list[tuple[Head, list[Line]]] = [(Head(table.columns), [])]
+    for line in lines:
+        if isinstance(line, Head):
+            parts.append((line, []))
+        else:
+            parts[-1][1].append(line)
+    for head, below in parts:
+        cells = [line.cells() if isinstance(line, Row) else line for line in below if not isinstance(line, str)]
+        out += [f"### {head.title}", ""] if head.title else []
+        out += [*page.head(head.columns), *map(page.row, cells), ""] if cells else []
+        for text in below:
+            out += [text, ""] if isinstance(text, str) else []
     for name in drawn or []:
-        lines += ["", f"![{name}](figures/{name}.png)"]
-    return "\n".join(lines) + "\n"
+        out += [f"![{name}](figures/{name}.png)", ""]
+    return "\n".join(out).rstrip() + "\n"
 
 
-PREAMBLE = """# The papers' tables, and ours
-
-Written by `python bench/papers`; see `--help`. Errors: lower is better; ± is the standard deviation over the
-repetitions. "matches" is within two standard errors of the difference: ours over the repetitions (of a single run, that
-of the test set's size) and the paper's where it prints a spread. Seconds are processor time of fits and
-cross-validation together. Widths, ridges and thresholds are the paper's or were chosen on training rows; no number was
-chosen by its test error.
-"""
-
-
-def write_results(path: Path, sections: dict[str, str]) -> None:
-    """Replace these sections of the page and leave the others; in the order of the list."""
-    kept: dict[str, str] = {}
-    if path.is_file():
-        for part in re.split(r"(?m)^(?=## )", path.read_text(encoding="utf-8"))[1:]:
-            kept[part[3:].partition(":")[0]] = part.rstrip() + "\n"
-    kept.update(sections)
-    order = {name: place for place, name in enumerate(TABLES)}
-    names = sorted(kept, key=lambda name: (order.get(name, len(order)), name))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # whole or not at all: another run may be reading the page to put its own section in
-    fresh = path.with_name(f"{path.name}.{os.getpid()}")
-    fresh.write_text(PREAMBLE + "\n" + "\n".join(kept[name] for name in names), encoding="utf-8")
-    fresh.replace(path)
+def write_results(path: Path, fresh: dict[str, str]) -> None:
+    """Replace these sections of a page and leave the others; in the order of the list."""
+    page.write(path, "Measured by `python bench/papers`", page.sections(path) | fresh, TABLES)

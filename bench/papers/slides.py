@@ -1,8 +1,8 @@
 """Jung & Polani, slides to "Sequential learning with LS-SVM for large-scale data sets" (001): error against kernels.
 
 The curves are in the slides without numbers. "Experiments II", on forest, is figure 1 of 000 (JP2). The application,
-learning in RoboCup keepaway by least-squares policy iteration, needs a simulator: `bench/rl` compares `KernelLSTD` with
-the slides' rival, sarsa(λ) on tile coding, on two tasks that fit a laptop.
+learning in RoboCup keepaway by least-squares policy iteration, needs a simulator: the tables VALUES and CONTROL compare
+`KernelLSTD` with the slides' rival, sarsa(λ) on tile coding, on two tasks that fit a laptop.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from jung import TOL1, TOL2, problem
 from kernsift import KRLSRegressor, OnlineLSSVMRegressor, OROLSRegressor
-from registry import AS_PRINTED, Row, Run, table
+
+from .jung import TOL1, TOL2, problem
+from .registry import AS_PRINTED, Line, Row, Run, spread, table
 
 SIZES = {
     "sinc": (4, 6, 8, 10, 12, 14),
@@ -54,8 +55,8 @@ def krls(gamma: float, tol: float) -> object:
     seeds="splits and permutations (20061, repetition)",
     data=("boston", "abalone"),
 )
-def learning_curves(run: Run) -> Iterator[Row | str]:
-    repetitions = run.times(1, 10, 100)
+def learning_curves(run: Run) -> Iterator[Line]:
+    repetitions = run.times(10, 100)
     curves: dict[str, dict[str, list[tuple[float, float]]]] = {}
     for name, sizes in SIZES.items():
         data = [problem(name, run, np.random.default_rng([20061, seed])) for seed in range(repetitions)]
@@ -74,7 +75,7 @@ def learning_curves(run: Run) -> Iterator[Row | str]:
                     item=f"{name}, {method}",
                     paper=None,
                     ours=float(np.mean(errors)),
-                    spread=float(np.std(errors, ddof=1)) if repetitions > 1 else None,
+                    spread=spread(errors),
                     repetitions=repetitions,
                     kernels=f"{np.mean(kernels):.1f}",
                     seconds=(time.process_time() - begin) / repetitions,
@@ -83,7 +84,7 @@ def learning_curves(run: Run) -> Iterator[Row | str]:
     yield verdict(curves)
     yield (
         "Experiments II of the slides, on forest, are figure 1 of 000: see JP2. In place of keepaway, whose "
-        "simulator no longer runs, [bench/rl](../rl/RESULTS.md) compares `KernelLSTD` with sarsa(λ) on tile coding: "
+        "simulator was not run, [two tables](REINFORCEMENT.md) compare `KernelLSTD` with sarsa(λ) on tile coding: "
         "values against Monte Carlo truth, and control. There kernels learn to climb MountainCar in 126 ± 2 steps "
         "against 156 ± 4 after the same transitions, and balance CartPole as long as sarsa within the spread."
     )

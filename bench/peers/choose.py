@@ -8,10 +8,12 @@ from typing import Any
 
 import kernsift
 import numpy as np
-from benchmarks.selection_rivals import efvs
-from measures import Array, Arrays, Rival, Told, forest, rbf
-from runner import Case
+from measure.rivals import efvs, rbf
 from scipy.linalg import cholesky, solve_triangular
+
+from .measures import Array, Arrays, Rival, Task, forest
+from .programs import compiled, run
+from .runner import Case
 
 TITLE = "Selection of landmarks"
 ABOUT = """Rows (k-means: means) whose kernels shall span the others: time, and in the place of an error the mean part
@@ -19,8 +21,8 @@ of k(x, x) that they leave, over 5,000 rows."""
 
 
 def cases(mode: str, data: Path | None) -> Iterator[Case]:
-    m = {"smoke": 20}.get(mode, 500)
-    for n in {"smoke": (500,), "quick": (10_000,)}.get(mode, (10_000, 500_000)):
+    m = {"quick": 20}.get(mode, 500)
+    for n in {"quick": (500,)}.get(mode, (10_000, 500_000)):
         arrays = forest(data, n)
         keep = ["kernsift, RPCholesky", "kernsift, EFVS", "kernsift, greedy", "numpy EFVS", "MiniBatchKMeans",
                 "uniform random"]  # fmt: skip
@@ -36,59 +38,57 @@ def left(X: Array, basis: Array, gamma: float) -> float:
     return float(1 - (W**2).sum(0).mean())
 
 
-def chooser(choose: Callable[[Array, Told], Array]) -> Rival:
-    """A function that answers landmarks as rows, or their numbers."""
+def chooser(choose: Callable[[Array, Task], Array]) -> Rival:
+    """A function that returns landmarks as rows, or their numbers."""
 
-    def rival(a: Arrays, told: Told) -> tuple[Any, Any]:
+    def rival(a: Arrays, task: Task) -> tuple[Any, Any]:
         X = np.array(a["X"])
 
         def judge(found: Array) -> dict[str, Any]:
             basis = X[found] if np.ndim(found) == 1 else found
-            return {"error": left(X, basis, told["gamma"]), "size": len(basis)}
+            return {"error": left(X, basis, task["gamma"]), "size": len(basis)}
 
-        return lambda: choose(X, told), judge
+        return lambda: choose(X, task), judge
 
     return rival
 
 
-def ours(basis: str) -> Callable[[Array, Told], Array]:
-    def choose(X: Array, told: Told) -> Array:
-        model = kernsift.SubsetLSSVMRegressor(gamma=told["gamma"], basis=basis, max_basis=told["m"], random_state=0)
+def ours(basis: str) -> Callable[[Array, Task], Array]:
+    def choose(X: Array, task: Task) -> Array:
+        model = kernsift.SubsetLSSVMRegressor(gamma=task["gamma"], basis=basis, max_basis=task["m"], random_state=0)
         return model.select_basis(X)._basis.indices  # public once something is learned on it
 
     return choose
 
 
-def ours_efvs(X: Array, told: Told) -> Array:
-    selector = kernsift.FeatureVectorSelector(gamma=told["gamma"], n_components=told["m"], random_state=0)
+def ours_efvs(X: Array, task: Task) -> Array:
+    selector = kernsift.FeatureVectorSelector(gamma=task["gamma"], n_components=task["m"], random_state=0)
     return selector.fit(X).basis_indices_
 
 
-def numpy_efvs(X: Array, told: Told) -> Array:
-    return np.array(efvs(X, told["gamma"], told["m"], 59, 59, np.random.default_rng(0)))
+def numpy_efvs(X: Array, task: Task) -> Array:
+    return np.array(efvs(X, task["gamma"], task["m"], 59, 59, np.random.default_rng(0)))
 
 
-def kmeans(X: Array, told: Told) -> Array:
+def kmeans(X: Array, task: Task) -> Array:
     from sklearn.cluster import MiniBatchKMeans
 
-    return MiniBatchKMeans(told["m"], random_state=0, n_init=1).fit(X).cluster_centers_
+    return MiniBatchKMeans(task["m"], random_state=0, n_init=1).fit(X).cluster_centers_
 
 
-def random(X: Array, told: Told) -> Array:
-    return np.random.default_rng(0).permutation(len(X))[: told["m"]]
+def random(X: Array, task: Task) -> Array:
+    return np.random.default_rng(0).permutation(len(X))[: task["m"]]
 
 
-def dlib_finder(a: Arrays, told: Told) -> tuple[Any, Any]:
-    from native import compiled, run
-
+def dlib_finder(a: Arrays, task: Task) -> tuple[Any, Any]:
     compiled("dlib_subset")
     X = np.array(a["X"])
 
     def judge(out: list[float]) -> dict[str, Any]:
         basis = np.array(out[2:]).reshape(int(out[1]), -1)
-        return {"seconds": out[0], "error": left(X, basis, told["gamma"]), "size": len(basis)}
+        return {"seconds": out[0], "error": left(X, basis, task["gamma"]), "size": len(basis)}
 
-    return lambda: run("dlib_subset", X, np.zeros(len(X)), told["gamma"], told["m"]), judge
+    return lambda: run("dlib_subset", X, np.zeros(len(X)), task["gamma"], task["m"]), judge
 
 
 RIVALS: dict[str, Rival] = {
@@ -101,4 +101,3 @@ RIVALS: dict[str, Rival] = {
     "uniform random": chooser(random),
     "dlib subset finder": dlib_finder,
 }
-__all__ = ["ABOUT", "RIVALS", "TITLE", "cases"]

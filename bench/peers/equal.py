@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import kernsift
-from batch import gaussian_process, kernel_ridge, linear_svc, nystroem, predicted, ridge, sampler, sgd
-from measures import THREADS, Arrays, Rival, Told, forest, synthetic
-from runner import Case
-from worker import forget_peak, status
+from measure.clock import peak_memory, timed
+
+from .batch import gaussian_process, kernel_ridge, linear_svc, nystroem, ridge, sampler, sgd
+from .measures import THREADS, Arrays, Rival, Task, forest, predicted, synthetic
+from .runner import Case
 
 TITLE = "Batches at equal error"
 ABOUT = """What each method needs to reach the error: sizes are stepped through, and the cost is that of a fit at the
@@ -19,45 +19,39 @@ first size that reaches it ("-": none of its sizes does; the last error is shown
 ones, not searched; a size is kernels, features, rows (the kernel methods that keep all rows) or trees. "learn" and
 "one width, learned" include the search for the widths. An SVM on all 50,000 rows reaches 17.76 % with 22,606 support
 vectors and C=10: the last race shows at how many kernels sparse models do (the SVM itself by --full)."""
-BUDGET = {
-    "smoke": 1.0,
-    "quick": 30.0,
-    "default": 60.0,
-    "full": 150.0,
-}  # seconds of a fit, beyond which no size is tried
+BUDGET = {"quick": 1.0, "default": 60.0, "full": 150.0}  # seconds of a fit, beyond which no size is tried
 
 
 def cases(mode: str, data: Path | None) -> Iterator[Case]:
-    small = mode == "smoke"
-    n = {"smoke": 600, "quick": 50_000}.get(mode, 50_000)
-    told = {"gamma": 1 / 54, "alpha": 0.5, "measure": "%", "budget": BUDGET[mode], "small": small}
+    small = mode == "quick"
+    n = {"quick": 600}.get(mode, 50_000)
+    task = {"gamma": 1 / 54, "alpha": 0.5, "measure": "%", "budget": BUDGET[mode], "small": small}
     goal = 45.0 if small else 19.7
-    yield Case(f"forest {n} to {goal} %", forest(data, n), {**told, "goal": goal}, ALL)
-    svm = {**told, "goal": 17.76}
-    told = {**told, "gamma": 1 / 10, "alpha": 0.1, "measure": "rmse"}
+    yield Case(f"forest {n} to {goal} %", forest(data, n), {**task, "goal": goal}, ALL)
+    svm = {**task, "goal": 17.76}
+    task = {**task, "gamma": 1 / 10, "alpha": 0.1, "measure": "rmse"}
     n, goal = (500, 0.9) if small else (10_000, 0.27)
-    yield Case(f"synthetic {n} to rmse {goal}", synthetic(n), {**told, "goal": goal}, ALL)
+    yield Case(f"synthetic {n} to rmse {goal}", synthetic(n), {**task, "goal": goal}, ALL)
     names = ["kernsift, LSSVM on fewer rows", "KernelRidge", "GaussianProcessRegressor", "SVC", "libsvm"]
-    yield Case(f"synthetic {n} to rmse {goal}, a kernel on every row used", synthetic(n), {**told, "goal": goal}, names)
+    yield Case(f"synthetic {n} to rmse {goal}, a kernel on every row used", synthetic(n), {**task, "goal": goal}, names)
     if not small:
         some = ["kernsift, gamma='learn'", "kernsift, one width, learned", "kernsift", "Nystroem+Ridge", "lightgbm"]
         some += ["SVC, all rows"] * (mode == "full")
         yield Case("forest 50000 to 17.76 %, an SVM's on all rows", forest(data, 50_000), svm, some)
 
 
-def stepped(sizes: list[int], make: Callable[[Arrays, Told, int], Any], rows: bool = False) -> Rival:
-    def rival(a: Arrays, told: Told) -> tuple[Any, Any]:
-        trial = dict(told)
-        steps = [size for size in (sizes[:2] if told["small"] else sizes) if not rows or size <= len(a["X"])]
-        make(a, told, steps[0])  # is it there?
+def stepped(sizes: list[int], make: Callable[[Arrays, Task, int], Any], rows: bool = False) -> Rival:
+    def rival(a: Arrays, task: Task) -> tuple[Any, Any]:
+        trial = dict(task)
+        steps = [size for size in (sizes[:2] if task["small"] else sizes) if not rows or size <= len(a["X"])]
+        make(a, task, steps[0])  # is it there?
         reached: list[tuple[int, dict[str, Any]]] = []
 
         def fit(size: int) -> tuple[Any, float, float]:
             some = slice(0, size if rows else len(a["X"]))
-            forget_peak()
-            before, begin = status("VmRSS"), time.process_time()
-            model = make(a, trial, size).fit(a["X"][some], a["y"][some])
-            return model, time.process_time() - begin, status("VmHWM") - before
+            with peak_memory() as peak:
+                model, spent = timed(lambda: make(a, trial, size).fit(a["X"][some], a["y"][some]))
+            return model, spent, peak[0] / 2**20
 
         def work() -> Any:
             if reached:  # the size is known: only its cost is measured again
@@ -65,10 +59,10 @@ def stepped(sizes: list[int], make: Callable[[Arrays, Told, int], Any], rows: bo
                 return size, found, *fit(size)
             for size in steps:
                 model, spent, peak = fit(size)
-                found = predicted(model, a, told)
-                if found["error"] <= told["goal"]:
+                found = predicted(model, a, task)
+                if found["error"] <= task["goal"]:
                     break
-                if spent > told["budget"]:
+                if spent > task["budget"]:
                     break
             reached.append((size, found))
             return size, found, model, spent, peak
@@ -83,7 +77,7 @@ def stepped(sizes: list[int], make: Callable[[Arrays, Told, int], Any], rows: bo
                 "seconds": spent,
                 "megabytes": peak,
                 "size": size,
-                "reached": found["error"] <= told["goal"],
+                "reached": found["error"] <= task["goal"],
             }
 
         return work, judge
@@ -91,14 +85,14 @@ def stepped(sizes: list[int], make: Callable[[Arrays, Told, int], Any], rows: bo
     return rival
 
 
-def subset(gamma: Any = None) -> Callable[[Arrays, Told, int], Any]:
-    def make(a: Arrays, told: Told, m: int) -> Any:
-        return kernsift.SubsetLSSVMRegressor(gamma=gamma or told["gamma"], max_basis=m, random_state=0)
+def subset(gamma: Any = None) -> Callable[[Arrays, Task, int], Any]:
+    def make(a: Arrays, task: Task, m: int) -> Any:
+        return kernsift.SubsetLSSVMRegressor(gamma=gamma or task["gamma"], max_basis=m, random_state=0)
 
     return make
 
 
-def learned(isotropic: bool) -> Callable[[Arrays, Told, int], Any]:
+def learned(isotropic: bool) -> Callable[[Arrays, Task, int], Any]:
     class Learned:
         def __init__(self, m: int) -> None:
             self.m = m
@@ -107,35 +101,35 @@ def learned(isotropic: bool) -> Callable[[Arrays, Told, int], Any]:
             widths = kernsift.learn_gamma(X, y, isotropic=isotropic, random_state=0)
             return kernsift.SubsetLSSVMRegressor(gamma=widths.gamma, max_basis=self.m, random_state=0).fit(X, y)
 
-    return lambda a, told, m: Learned(m)
+    return lambda a, task, m: Learned(m)
 
 
-def online(a: Arrays, told: Told, m: int) -> Any:
-    return kernsift.OnlineLSSVMRegressor(gamma=told["gamma"], alpha=1e-5 * len(a["X"]), max_basis=m)
+def online(a: Arrays, task: Task, m: int) -> Any:
+    return kernsift.OnlineLSSVMRegressor(gamma=task["gamma"], alpha=1e-5 * len(a["X"]), max_basis=m)
 
 
-def dense(a: Arrays, told: Told, size: int) -> Any:
-    return kernsift.LSSVMRegressor(gamma=told["gamma"], alpha=told["alpha"])
+def dense(a: Arrays, task: Task, size: int) -> Any:
+    return kernsift.LSSVMRegressor(gamma=task["gamma"], alpha=task["alpha"])
 
 
-def sized(make: Callable[[Arrays, Told], Any]) -> Callable[[Arrays, Told, int], Any]:
-    return lambda a, told, m: make(a, {**told, "m": m})
+def sized(make: Callable[[Arrays, Task], Any]) -> Callable[[Arrays, Task, int], Any]:
+    return lambda a, task, m: make(a, {**task, "m": m})
 
 
-def svm(a: Arrays, told: Told, size: int) -> Any:
+def svm(a: Arrays, task: Task, size: int) -> Any:
     from sklearn.svm import SVC, SVR
 
     C = 10.0
-    return SVC(C=C, gamma=told["gamma"], cache_size=500) if told["measure"] == "%" else SVR(C=C, gamma=told["gamma"])
+    return SVC(C=C, gamma=task["gamma"], cache_size=500) if task["measure"] == "%" else SVR(C=C, gamma=task["gamma"])
 
 
-def libsvm(a: Arrays, told: Told, size: int) -> Any:
+def libsvm(a: Arrays, task: Task, size: int) -> Any:
     from libsvm import svmutil
 
     class Libsvm:
         def fit(self, X: Any, y: Any) -> Libsvm:
-            kind = 0 if told["measure"] == "%" else 3
-            self.model = svmutil.svm_train(y.tolist(), X, f"-s {kind} -t 2 -g {told['gamma']} -c 10 -m 500 -q")
+            kind = 0 if task["measure"] == "%" else 3
+            self.model = svmutil.svm_train(y.tolist(), X, f"-s {kind} -t 2 -g {task['gamma']} -c 10 -m 500 -q")
             return self
 
         def predict(self, X: Any) -> Any:
@@ -146,7 +140,7 @@ def libsvm(a: Arrays, told: Told, size: int) -> Any:
     return Libsvm()
 
 
-def trees(a: Arrays, told: Told, size: int) -> Any:
+def trees(a: Arrays, task: Task, size: int) -> Any:
     import lightgbm
 
     return lightgbm.LGBMRegressor(n_estimators=size, n_jobs=THREADS, verbose=-1, random_state=0)
@@ -174,4 +168,3 @@ RIVALS: dict[str, Rival] = {
     "lightgbm": stepped([5, 10, 20, 50, 100, 200, 400], trees),
 }
 ALL = [name for name in RIVALS if name != "SVC, all rows"]
-__all__ = ["ABOUT", "RIVALS", "TITLE", "cases"]

@@ -8,8 +8,10 @@ from typing import Any
 
 import kernsift
 import numpy as np
-from measures import THREADS, Arrays, Rival, Told, of_peak
-from runner import Case
+from measure.rivals import nystroem_ridge
+
+from .measures import THREADS, Arrays, Rival, Task, of_peak
+from .runner import Case
 
 TITLE = "Large bases"
 ABOUT = """A fit on m given rows of n, d = 20, one ridge: seconds, part of the same run's dgemm peak on n (2md + m²) +
@@ -18,18 +20,18 @@ of 8m² bytes, of one square matrix. keep_sums=False has the factor of K and tha
 
 
 def cases(mode: str, data: Path | None) -> Iterator[Case]:
-    sizes = {"smoke": (100,), "quick": (1000, 2000), "default": (2000, 4000), "full": (2000, 4000, 7000, 10_000)}[mode]
+    sizes = {"quick": (100,), "default": (2000, 4000), "full": (2000, 4000, 7000, 10_000)}[mode]
     for m in sizes:
-        n = 3 * m if mode == "smoke" else max(20_000, 2 * m)
+        n = 3 * m if mode == "quick" else max(20_000, 2 * m)
         names = ["kernsift", "kernsift, keep_sums=False"] + ["kernsift, alpha='gcv'"] * (m <= 2000)
         names += ["Nystroem+Ridge"] * (m <= 4000)  # its singular vectors of 10,000 take a quarter of an hour
         yield Case(f"m={m:,}, n={n:,}", {}, {"m": m, "n": n}, names)
 
 
 def given(alpha: Any, keep_sums: bool = True) -> Rival:
-    def rival(a: Arrays, told: Told) -> tuple[Any, Any]:
-        X, y = rows(told)
-        m, n = told["m"], told["n"]
+    def rival(a: Arrays, task: Task) -> tuple[Any, Any]:
+        X, y = rows(task)
+        m, n = task["m"], task["n"]
         model = kernsift.SubsetLSSVMRegressor(
             gamma=1 / 20, alpha=alpha, basis=np.arange(m), keep_sums=keep_sums, n_jobs=THREADS
         )
@@ -42,17 +44,15 @@ def given(alpha: Any, keep_sums: bool = True) -> Rival:
     return rival
 
 
-def rows(told: Told) -> tuple[Any, Any]:
-    X = np.random.default_rng(0).standard_normal((told["n"], 20))
+def rows(task: Task) -> tuple[Any, Any]:
+    X = np.random.default_rng(0).standard_normal((task["n"], 20))
     return X, np.sin(X[:, 0]) + X[:, 1] * X[:, 2]
 
 
-def nystroem(a: Arrays, told: Told) -> tuple[Any, Any]:
-    from benchmarks.bench_subset import nystroem_ridge
-
-    X, y = rows(told)
-    model = nystroem_ridge(X, 1 / 20, told["m"], 0.5)
-    return lambda: model.fit(X, y), lambda _: {"size": told["m"], "square": 8 * told["m"] ** 2 / 2**20}
+def nystroem(a: Arrays, task: Task) -> tuple[Any, Any]:
+    X, y = rows(task)
+    model = nystroem_ridge(1 / 20, task["m"], 0.5)
+    return lambda: model.fit(X, y), lambda _: {"size": task["m"], "square": 8 * task["m"] ** 2 / 2**20}
 
 
 RIVALS: dict[str, Rival] = {
@@ -61,4 +61,3 @@ RIVALS: dict[str, Rival] = {
     "kernsift, alpha='gcv'": given("gcv"),
     "Nystroem+Ridge": nystroem,
 }
-__all__ = ["ABOUT", "RIVALS", "TITLE", "cases"]

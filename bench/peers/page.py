@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
-import os
-import platform
 import re
 from pathlib import Path
 
-from runner import Result
+from measure import page
 
+from .runner import Result
+
+BEHIND = "Where we are not ahead: what it would take"
 EQUAL = 1.02  # errors within 2 % count as equal: less than the spread over draws of the rows
-PREAMBLE = """# The race, measured
-
-Written by `python bench/peers`. Every rival in a process of its own, their runs interleaved; times are CPU seconds of
-all threads, the best of the rounds, and "× ours" is the median over the rounds of the rival's time over that of the
-first row. MB is the largest growth of the resident memory during the work. "of limit" is ours alone: flops counted from
-the operations over time, as a part of dgemm's speed in the same process, or bytes as a part of the speed of reading.
-
-The verdict looks at all rows of kernsift: *ahead*, one of them is at least as fast at an error at most 2 % (relative)
-larger; *behind*, the rival is faster at an equal or smaller error; *dearer, better* and *cheaper, worse*, neither is.
-"""
-
 # What it would take, where a rival is ahead or more exact; the first name that is part of the rival's.
 EVERY_ROW = (
     "a kernel on every row it is given, which takes more kernels to match; LSSVMRegressor does the same in less than "
@@ -32,7 +23,7 @@ NOTES = {
     "lightgbm": "trees split on single features, which suits this set; kernels with learned widths come nearest "
     "(gamma='learn'), and a cheaper search for the widths is what is missing",
     "SVC": "every row may be a kernel; widths learned a feature go below its error with 500 kernels "
-    "(bench/widths/RESULTS.md), one width only with more",
+    "(bench/papers/WIDTHS.md), one width only with more",
     "SVR": "every row may be a kernel; it takes more kernels, or learned widths",
     "libsvm": "every row may be a kernel; it takes more kernels, or learned widths",
     "RBFSampler": "random features cost one product and a cosine and choose nothing",
@@ -46,32 +37,21 @@ NOTES = {
     "Nystroem": "the same model on random rows: the choice of the rows is what costs more",
     "numpy, blocked": "sums in kernel coordinates, half the operations, whatever digits nearly dependent kernels cost; "
     "ours sees that they would and takes orthonormal ones",
+    "in C++": "the same operations with whole matrices",
     "numpy": "the same operations without the checks, and without the sums kept for later",
 }
 
 
 def machine(threads: int) -> str:
-    model, info = platform.processor() or platform.machine(), Path("/proc/cpuinfo")
-    if info.is_file() and (found := re.search(r"^model name\s*:\s*(.+)$", info.read_text(), re.M)):
-        model = found[1]
-    import kernsift
-
-    level = kernsift.build_config()["cpu_level"]
-    names = ("numpy", "scikit-learn", "river", "lightgbm", "krls", "libsvm-official")
+    """The machine, and the versions of the rivals."""
     found = []
-    for name in names:
-        try:
+    for name in ("numpy", "scikit-learn", "river", "lightgbm", "krls", "libsvm-official"):
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             found.append(f"{name} {importlib.metadata.version(name)}")
-        except importlib.metadata.PackageNotFoundError:
-            continue
     header = Path("/usr/include/dlib/revision.h")
     if header.is_file():
-        parts = re.findall(r"#define DLIB_M\w+_VERSION\s+(\d+)", header.read_text())
-        found.append("dlib " + ".".join(parts))
-    return (
-        f"{model}, {os.cpu_count()} cores, {platform.system()}, {threads} thread{'s' * (threads > 1)}; "
-        f"kernsift {kernsift.__version__} ({level}), {', '.join(found)}"
-    )
+        found.append("dlib " + ".".join(re.findall(r"#define DLIB_M\w+_VERSION\s+(\d+)", header.read_text())))
+    return f"{page.machine()}, {threads} thread{'s' * (threads > 1)}, {', '.join(found)}"
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -149,9 +129,9 @@ def case_table(label: str, results: list[Result]) -> list[str]:
         }  # fmt: skip
         shown = {name: [make(r) for r in there] for name, make in columns.items()}
         shown = {name: cells for name, cells in shown.items() if any(c.strip(" ()-") for c in cells)}
-        lines += ["| | " + " | ".join(shown) + " |", "|---|" + "---|" * len(shown)]
+        lines += page.head(["", *shown])
         for i, r in enumerate(there):
-            lines.append(f"| {r.rival} | " + " | ".join(cells[i] for cells in shown.values()) + " |")
+            lines.append(page.row([r.rival, *(cells[i] for cells in shown.values())]))
         lines.append("")
         for r in there:
             said = verdict(r, [o for o in there if ours(o)])
@@ -165,19 +145,14 @@ def case_table(label: str, results: list[Result]) -> list[str]:
     return [*lines, ""] if lines[-1] else lines
 
 
-def write(path: Path, order: list[str], sections: dict[str, str]) -> None:
-    """The page: the sections given, the others as they were, and first the rows that are behind."""
-    kept: dict[str, str] = {}
-    if path.is_file():
-        for part in path.read_text(encoding="utf-8").split("\n## ")[1:]:
-            kept[part.partition(":")[0]] = f"## {part.rstrip()}\n"
-    kept |= sections
-    kept.pop("Where we are not ahead", None)
+def write(path: Path, order: list[str], fresh: dict[str, str]) -> None:
+    """The page: these sections, the others as they were, and first the rows that are behind."""
+    kept = page.sections(path) | fresh
+    kept.pop(BEHIND.partition(":")[0], None)
     lines = [line for name in order if name in kept for line in kept[name].splitlines() if line.startswith("- **")]
-    behind = ["## Where we are not ahead: what it would take", ""]
+    behind = [f"## {BEHIND}", ""]
     for kind in ("behind", "dearer, better"):
         behind += sorted({line for line in lines if line.startswith(f"- **{kind}**")}) or [f"- {kind}: none"]
         behind.append("")
-    body = "\n".join(kept[name] for name in order if name in kept)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join([PREAMBLE, *behind, body]).rstrip() + "\n", encoding="utf-8")
+    first = {BEHIND: "\n".join(behind)}
+    page.write(path, "The race, measured by `python bench/peers`", first | kept, [BEHIND, *order])

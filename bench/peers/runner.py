@@ -20,11 +20,11 @@ LONG = 10.0  # seconds: what takes longer runs once
 
 @dataclass
 class Case:
-    """One race: its arrays, what the rivals are told, and who runs.  The first rival is the one compared with."""
+    """One race: its arrays, the task of the rivals, and who runs.  The first rival is the one compared with."""
 
     label: str
     arrays: dict[str, Any]
-    told: dict[str, Any]
+    task: dict[str, Any]
     rivals: list[str]
 
 
@@ -61,7 +61,7 @@ class Rival:
         for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
             environment[name] = str(threads)
         self.log = tempfile.TemporaryFile("w+")  # noqa: SIM115 (closed by `end`)
-        command = [python, str(HERE / "worker.py"), module, rival, json.dumps(case.told), folder]
+        command = [python, str(HERE / "worker.py"), module, rival, json.dumps(case.task), folder]
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, text=True, env=environment
         )
@@ -74,7 +74,7 @@ class Rival:
         if line:
             return json.loads(line)
         self.log.seek(0)
-        said = [text for text in self.log.read().splitlines() if text.strip()] or ["it ended without a word"]
+        said = [text for text in self.log.read().splitlines() if text.strip()] or ["it ended without output"]
         return {"absent": f"failed: {said[-1]}"}
 
     def run(self) -> None:

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
-from measures import THREADS, Array, Arrays, Rival, Told, error
+
+from .measures import THREADS, Array, Arrays, Rival, Task, predicted
 
 
 class SGPR:
     """gpytorch's sparse GP: inducing points on the landmarks, `steps` of Adam on the marginal likelihood."""
 
-    def __init__(self, a: Arrays, told: Told, steps: int = 0) -> None:
+    def __init__(self, a: Arrays, task: Task, steps: int = 0) -> None:
         import torch
 
         torch.set_num_threads(THREADS)
-        self.told, self.steps, self.basis = (
-            told,
+        self.task, self.steps, self.basis = (
+            task,
             steps,
-            a["X"][np.random.RandomState(0).permutation(len(a["X"]))[: told["m"]]],
+            a["X"][np.random.RandomState(0).permutation(len(a["X"]))[: task["m"]]],
         )
 
     def fit(self, X: Array, y: Array) -> SGPR:
@@ -27,7 +27,7 @@ class SGPR:
         import torch
 
         to = lambda values: torch.from_numpy(np.array(values))  # noqa: E731
-        g, alpha = self.told["gamma"], self.told["alpha"]
+        g, alpha = self.task["gamma"], self.task["alpha"]
 
         class Model(gpytorch.models.ExactGP):
             def __init__(self, basis: Array, likelihood: Any) -> None:
@@ -64,16 +64,13 @@ class SGPR:
 
 
 def rival(steps: int) -> Rival:
-    def make(a: Arrays, told: Told) -> tuple[Any, Any]:
+    def make(a: Arrays, task: Task) -> tuple[Any, Any]:
         import gpytorch  # noqa: F401
 
-        model = SGPR(a, told, steps)
+        model = SGPR(a, task, steps)
 
         def judge(_: Any) -> dict[str, Any]:
-            begin = time.process_time()
-            scores = model.predict(a["test"])
-            spent = time.process_time() - begin
-            return {"error": error(told, scores, a["truth"]), "predict": 1e6 * spent / len(scores), "size": told["m"]}
+            return predicted(model, a, task, size=task["m"])
 
         return lambda: model.fit(a["X"], a["y"]), judge
 

@@ -269,6 +269,7 @@ void bind_subset(py::module_& m) {
       py::arg("s").noconvert(), py::arg("y").noconvert(), py::arg("offset").noconvert(), py::arg("weight"),
       py::arg("fit_intercept"), py::arg("alpha"), py::arg("target"), py::arg("fraction"));
   m.def("deletion_memory", &deletion_memory, named, py::arg("n"), py::arg("d"), py::arg("outputs"));
+  m.def("basis_coordinates_memory", &basis_coordinates_memory, named, py::arg("m"));
   m.def(
       "basis_coordinates",
       [](const Kernel& kernel, const Array& vectors, const Strided& L, const Array& X) {

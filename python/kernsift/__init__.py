@@ -10,10 +10,11 @@ from .dense.sparse_lssvm import SparseLSSVMClassifier, SparseLSSVMRegressor  # n
 from .io.model_file import load  # noqa: E402
 from .select.feature_vectors import FeatureVectorSelector  # noqa: E402
 from .select.orols import OROLSClassifier, OROLSRegressor  # noqa: E402
+from .stream.classifier import OnlineLSSVMClassifier  # noqa: E402
 from .stream.krls import KRLSRegressor  # noqa: E402
 from .stream.lags import lag_embed  # noqa: E402
 from .stream.lstd import KernelLSTD  # noqa: E402
-from .stream.online import OnlineLSSVMClassifier, OnlineLSSVMRegressor  # noqa: E402
+from .stream.online import OnlineLSSVMRegressor  # noqa: E402
 from .subset.path_display import PruningPathDisplay  # noqa: E402
 from .subset.subset import SubsetLSSVMClassifier, SubsetLSSVMRegressor  # noqa: E402
 from .widths.learn_gamma import learn_gamma  # noqa: E402

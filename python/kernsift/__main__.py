@@ -10,7 +10,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy
+import sklearn
+
+import kernsift
 from kernsift.cli import commands as _cli
+from kernsift.cli import demo as _demo
 
 
 def _threads() -> int:
@@ -22,11 +27,6 @@ def _threads() -> int:
 
 def info() -> int:
     """Print versions, the CPU level in use and how the core was built."""
-    import numpy
-    import sklearn
-
-    import kernsift
-
     facts = {
         "kernsift": kernsift.__version__,
         "numpy": numpy.__version__,
@@ -55,8 +55,6 @@ def demo(rows: int, seed: int, path: Path | None, asked: bool) -> int:
         if not path.parent.is_dir():
             print(f"error: --plot {path}: there is no folder {path.parent}", file=sys.stderr)
             return 1
-
-    from kernsift.cli import demo as _demo
 
     runs = _demo.run_demo(rows, seed)
     print(_demo.report(runs))

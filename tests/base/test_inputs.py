@@ -39,7 +39,7 @@ REFUSED_BLOCKS = {
     "too few columns": (X3[:, :2], Y4, None, "X has 2 features.*expecting 3"),
     "one-dimensional X": (np.zeros(3), Y4, None, "2D array"),
     "rows of X and y differ": (X3, Y4[:3], None, "inconsistent numbers of samples"),
-    "more outputs than before": (X3, np.zeros((4, 2)), None, "2 outputs but this stream began with 1"),
+    "more outputs than before": (X3, np.zeros((4, 2)), None, "2 outputs but this model began with 1"),
     "text": (np.array([["a", "b", "c"]]), [0.0], None, "column 0 of X holds 'a' in row 0, which is no number"),
     "complex": (X3 + 1j, Y4, None, "[Cc]omplex"),
     "negative weight": (X3, Y4, [1, 1, -1, 1], "[Nn]egative values in data passed to `sample_weight`"),

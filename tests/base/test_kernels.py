@@ -9,7 +9,7 @@ import numpy as np
 import oracles
 import pytest
 from kernsift import _core
-from kernsift.export import _c_text, _onnx
+from kernsift.export import _c_text, _onnx_graph
 
 TABLE = _core.kernel_table()
 NAMES = list(TABLE)
@@ -160,7 +160,7 @@ def test_the_table_says_what_each_kernel_can_do(rng):
         single = model.predict(X.astype(np.float32))
         assert single.dtype == np.float32
     of_vectors = {"polynomial", "linear"}  # exported by a form of their own
-    assert {n for n in NAMES if TABLE[n]["onnx"]} == set(_onnx._PROFILES) | of_vectors
+    assert {n for n in NAMES if TABLE[n]["onnx"]} == set(_onnx_graph._PROFILES) | of_vectors
     assert {n for n in NAMES if TABLE[n]["c"]} == set(_c_text._KERNEL) | of_vectors
 
 

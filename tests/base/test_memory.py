@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import pickle
@@ -11,7 +10,6 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import kernsift
@@ -21,6 +19,7 @@ from kernsift import _core
 from kernsift.base import memory as _memory
 from kernsift.select.selectors import SELECTORS
 from sklearn.base import BaseEstimator
+from soak.memory import HIGHEST
 
 # Estimators whose arrays grow with the kernels that are there, and why nothing is asked of max_basis.
 GROWING = {
@@ -216,17 +215,6 @@ SLACK = 2 * 2**20
 LOOSE = 2.0
 
 
-def bench() -> ModuleType:
-    """The bench of peaks on long tables, of which this is the small sister."""
-    place = Path(__file__).parents[2] / "bench" / "reliability" / "memory.py"
-    spec = importlib.util.spec_from_file_location("bench_memory", place)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def ask(code: str) -> list[float]:
     """Run a probe in a process of its own, in which arrays that are given back are given to the system."""
     own = {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "1", "MALLOC_MMAP_THRESHOLD_": "65536"}
@@ -245,7 +233,7 @@ has_proc = pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason
 @pytest.mark.parametrize("name", CASES)
 def test_a_peak_is_below_what_was_asked_for(name):
     case = CASES[name]
-    asked, kept, peak = ask(MEASURE.format(highest=bench().HIGHEST, **vars(case)))
+    asked, kept, peak = ask(MEASURE.format(highest=HIGHEST, **vars(case)))
     threads = 2 if "n_jobs" in case.model else 1
     assert peak <= asked + kept + threads * SLACK
     assert asked + kept <= LOOSE * peak
@@ -350,7 +338,7 @@ def test_every_growing_one_is_measured():
 @pytest.mark.parametrize("name", GROWTHS)
 def test_a_huge_cap_takes_nothing_ahead(name):
     model, call, squares = GROWTHS[name]
-    code = MEASURE.format(highest=bench().HIGHEST, model=model, call=call, before="pass", sizes=(600, 10**9), kept="0")
+    code = MEASURE.format(highest=HIGHEST, model=model, call=call, before="pass", sizes=(600, 10**9), kept="0")
     asked, _, peak = ask(code)
     n, d = 600, 10  # every row becomes a kernel, or two (of a transition)
     assert asked == 0

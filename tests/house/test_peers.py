@@ -75,12 +75,12 @@ def test_the_race_runs(tmp_path: Path) -> None:
     page = tmp_path / "RESULTS.md"
 
     def run(*work: str) -> str:
-        command = [sys.executable, str(BENCH / "peers"), "--smoke", "--work", *work, "--results", str(page)]
+        command = [sys.executable, str(BENCH / "peers"), "--quick", "--table", *work, "--out", str(page)]
         done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         return page.read_text(encoding="utf-8")
 
-    text = run("paths", "--case", "OLS, 20")
+    text = run("paths", "--only", "OLS, 20")
     assert "failed" not in text
     assert "| kernsift OLS | " in text
     assert "| OrthogonalMatchingPursuit | " in text

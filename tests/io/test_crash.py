@@ -13,7 +13,7 @@ from pathlib import Path
 import kernsift
 import numpy as np
 import pytest
-from support import crashing
+from soak import crashing
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="as on POSIX"),

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import skops.io
 from kernsift import OnlineLSSVMClassifier, OnlineLSSVMRegressor, _core
-from support import crashing
+from soak import crashing
 
 
 def skops_round_trip(model):

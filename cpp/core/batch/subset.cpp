@@ -209,4 +209,6 @@ void basis_coordinates(const Kernel& kernel, const Panels& elements, const Rows&
   });
 }
 
+double basis_coordinates_memory(Index m) { return 2.0 * kTile * m; }
+
 }  // namespace kernsift

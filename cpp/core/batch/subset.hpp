@@ -57,5 +57,6 @@ void relative_variance(RidgeProblem& problem, const Kernel& kernel, const Panels
 
 // w(x) of rows, (rows, m).
 void basis_coordinates(const Kernel& kernel, const Panels& elements, const Rows& L, const Rows& X, RowsOut out);
+double basis_coordinates_memory(Index m);  // doubles, the result not counted
 
 }  // namespace kernsift

@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 
 from .. import _core
 from .memory import ROW_VECTORS, check_memory
+from .validation import check_some_weight
 
 Array = NDArray[np.float64]
 
@@ -87,10 +88,10 @@ def canonical_table(X: Array, targets: Array, weight: Array, seed: int = 0) -> T
     """Return rows and targets in canonical form; the seed is that of random choices among them, not of their order."""
     used = np.flatnonzero(weight > 0)
     if not len(used):
-        raise ValueError("sample_weight is zero for every row: give at least one row a positive weight")
+        check_some_weight(weight)
     (n, d), outputs = X.shape, targets.shape[1]
-    check_memory(n * (d + outputs + ROW_VECTORS), f"{n} rows in canonical order", "fit on a subset of the rows")
     order, begins, pairs = _in_order(X, targets, weight, used, 0)
+    check_memory(n * (d + outputs + ROW_VECTORS), f"{n} rows in canonical order", "fit on a subset of the rows")
     starts = np.flatnonzero(pairs)
     ordered = used[order]
     rows = np.minimum.reduceat(ordered, starts)

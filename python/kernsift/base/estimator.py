@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import sys
 from functools import cache
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
-from .validation import StrOptions, check_ridge, did_you_mean
+from ..io import model_file
+from .validation import CheckedParameters, did_you_mean
 
 
 @cache
@@ -47,7 +46,7 @@ def in_precision_of(X: Any, *parts: NDArray[Any]) -> Any:
     return parts if len(parts) > 1 else parts[0]
 
 
-class Estimator(BaseEstimator):
+class Estimator(CheckedParameters):
     """Base of all estimators: a file; a link to the documentation."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
@@ -61,21 +60,6 @@ class Estimator(BaseEstimator):
                 hint = did_you_mean(unknown, known)
                 raise TypeError(f"{cls.__name__} has no parameter {unknown!r}{hint}; it has {', '.join(known)}")
         return super().__new__(cls)
-
-    def _validate_params(self) -> None:
-        for name, value in self.get_params(deep=False).items():
-            if isinstance(value, int) and abs(value) > sys.float_info.max:
-                raise ValueError(f"{name} is a number beyond the range of a double: give a smaller one")
-        try:
-            super()._validate_params()
-        except ValueError as error:
-            for name, value in self.get_params(deep=False).items():
-                options = [c.options for c in self._parameter_constraints.get(name, ()) if isinstance(c, StrOptions)]
-                if isinstance(value, str) and options and f"'{name}' parameter" in str(error):
-                    hint = did_you_mean(value, sorted(set().union(*options)))
-                    raise type(error)(f"{error}{hint}") from None
-            raise
-        check_ridge(getattr(self, "alpha", None))
 
     _doc_link_module = "kernsift"
 
@@ -113,6 +97,4 @@ class Estimator(BaseEstimator):
         >>> bool((again.predict([[1.5]]) == model.predict([[1.5]])).all())
         True
         """
-        from ..io.model_file import save
-
-        save(self, path)
+        model_file.save(self, path)

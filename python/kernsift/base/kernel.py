@@ -33,6 +33,11 @@ LEARNING_CONSTRAINTS: dict[str, list[Any]] = {
 _MEDIAN_ROWS = 500
 
 
+def wants_learning(gamma: Any) -> bool:
+    """Whether gamma is "learn"."""
+    return isinstance(gamma, str) and gamma == "learn"
+
+
 def make_kernel(
     name: str,
     gamma: str | float | ArrayLike,

@@ -1,21 +1,189 @@
-"""Labels as regression targets, shared by the classifiers."""
+"""Targets of regressors and classifiers: how they become columns of numbers, and predictions become theirs again."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.multiclass import check_classification_targets
+
+from .estimator import in_precision_of
+from .expansion import Expansion
+from .probabilities import softmax
+from .validation import as_targets, at_this_moment, check_some_weight, check_weights, checked_block
+
+Array = NDArray[np.float64]
 
 
-def how_few(classes: NDArray[Any]) -> str:
-    """Fewer than two classes, in words."""
-    return f"1 class ({classes[0]!r})" if len(classes) else "no class"
+class Rows(NamedTuple):
+    """Rows to learn, checked."""
+
+    X: Array
+    targets: Array  # (n, outputs)
+    weight: Array
+
+    def part(self, which: slice) -> Rows:
+        """Return some of the rows."""
+        return Rows(self.X[which], self.targets[which], self.weight[which])
+
+    def after(self, first: Rows | None) -> Rows:
+        """Return these rows after others."""
+        return self if first is None else Rows(*(np.concatenate(pair) for pair in zip(first, self, strict=True)))
+
+    @property
+    def n_weighted(self) -> int:
+        """Rows of positive weight."""
+        return int(np.count_nonzero(self.weight > 0))
 
 
-def class_targets(
-    classes: NDArray[Any], y: NDArray[Any], weight: NDArray[np.float64], hint: str = ""
-) -> NDArray[np.float64]:
+class Regression(RegressorMixin, Expansion):
+    """Numeric targets, one or several."""
+
+    def _n_outputs(self) -> int | None:
+        """Outputs the model began with, None where it has learned nothing yet."""
+        model = self._model()
+        return None if model is None else model.coef.shape[1]
+
+    def _checked(self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None, *, begin: bool = True) -> Rows:
+        """Rows that begin a model, or go on with it."""
+        rows, values = checked_block(self, X, y, reset=begin, multi_output=True, y_numeric=True)
+        weight, targets = check_weights(sample_weight, rows), as_targets(values)
+        begun = None if begin else self._n_outputs()
+        if begin or self._flat is None:
+            self._flat = values.ndim == 1
+        elif begun is not None and targets.shape[1] != begun:
+            raise ValueError(f"y has {targets.shape[1]} outputs but this model began with {begun}")
+        return Rows(rows, targets, weight)
+
+    def _mean_and_variance(self, X: Array) -> tuple[Array, Array]:
+        """Mean and variance of a new observation at each row, (n, outputs)."""
+        raise NotImplementedError
+
+    def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
+        """Predict, with the standard deviation of a new observation if asked.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        return_std : bool, default=False
+            Also the standard deviation: that of the model, of what the basis does not span at x, and of the noise,
+            together (Jung & Polani 2006, the augmented predictive variance).  Far from the basis it returns to the
+            prior's; that of OROLS, which has no prior, to that of the constant.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        std : ndarray of the same shape, only with ``return_std=True``
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from kernsift import OnlineLSSVMRegressor
+        >>> rng = np.random.default_rng(7)
+        >>> X = rng.uniform(-3, 3, (400, 1))
+        >>> y = np.sinc(X[:, 0]) + 0.05 * rng.standard_normal(400)
+        >>> model = OnlineLSSVMRegressor(gamma=1.0).fit(X, y)
+        >>> mean, std = model.predict([[0.0], [30.0]], return_std=True)
+        >>> bool(std[0] < 0.06 < std[1])  # large far from the rows learned
+        True
+        """
+        self = at_this_moment(self)
+        if not return_std:
+            return in_precision_of(X, self._columns(self._scores(X)))
+        mean, variance = self._mean_and_variance(self._rows(X))
+        return in_precision_of(X, self._columns(mean), self._columns(np.sqrt(variance)))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+class Classification(ClassifierMixin, Expansion):
+    """Labels, as ±1 targets: one column a class, one in all for two classes."""
+
+    classes_: NDArray[Any]
+
+    def _checked(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None, classes: Any = None, *, begin: bool = True
+    ) -> Rows:
+        """Rows that begin a model, and name its classes, or go on with it."""
+        rows, labels = checked_block(self, X, y, reset=begin)
+        check_classification_targets(labels)
+        weight = check_weights(sample_weight, rows)
+        if begin or self._flat is None:
+            if sample_weight is not None:
+                check_some_weight(weight)
+            self.classes_ = known_classes(labels[weight > 0] if classes is None else np.asarray(classes))
+            self._flat = len(self.classes_) == 2
+        elif classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
+            raise ValueError(f"classes={classes!r} differs from the {self.classes_!r} this model began with")
+        return Rows(rows, class_targets(self.classes_, labels, weight), weight)
+
+    def _codes_of(self, targets: Array) -> NDArray[np.intp]:
+        """Places in `classes_` of rows of ±1 targets."""
+        return (targets[:, 0] > 0).astype(np.intp) if self._flat else targets.argmax(axis=1)
+
+    def _targets_of(self, codes: NDArray[np.intp]) -> Array:
+        """±1 targets of rows of places in `classes_`."""
+        targets = np.where(codes[:, None] == np.arange(len(self.classes_)), 1.0, -1.0)
+        return targets[:, 1:] if self._flat else targets
+
+    def _label_of(self, scores: NDArray[Any]) -> Any:
+        return self.classes_[(scores[..., 0] > 0).astype(np.intp) if self._flat else scores.argmax(axis=-1)]
+
+    def decision_function(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the scores: (n_samples,) for two classes, else (n_samples, n_classes).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        """
+        self = at_this_moment(self)
+        return in_precision_of(X, self._columns(self._scores(X)))
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the class with the largest score of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        """
+        self = at_this_moment(self)
+        return self._label_of(self._scores(X))
+
+
+class Probabilities(Classification):
+    """Probabilities: a softmax of the scores with one temperature."""
+
+    temperature_: Any
+
+    def predict_proba(self, X: ArrayLike) -> Array:
+        """Return the probability of each class, (n_samples, n_classes).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        """
+        self = at_this_moment(self)
+        return in_precision_of(X, softmax(self._scores(X), self.temperature_))
+
+
+def known_classes(labels: NDArray[Any]) -> NDArray[Any]:
+    """Return the classes among labels, two or more."""
+    classes = np.unique(labels)
+    if len(classes) < 2:
+        found = f"1 class ({classes[0]!r})" if len(classes) else "no class"
+        raise ValueError(
+            f"a classifier needs at least 2 classes, got {found}: give rows of another, or name all labels with "
+            "classes= where a method has it"
+        )
+    return classes
+
+
+def class_targets(classes: NDArray[Any], y: NDArray[Any], weight: Array) -> Array:
     """Return ±1 targets, one column a class; one column in all for two classes.
 
     Rows of weight zero may carry unknown labels.
@@ -24,9 +192,10 @@ def class_targets(
     known = classes[np.minimum(where, len(classes) - 1)] == y
     if not known[weight > 0].all():
         unknown = np.unique(np.asarray(y)[~known & (weight > 0)])
-        raise ValueError(f"y holds labels {unknown.tolist()} that are not among the classes {classes.tolist()}{hint}")
-    if len(classes) == 2:
-        return np.where(where == 1, 1.0, -1.0)[:, None]
+        raise ValueError(
+            f"y holds labels {unknown.tolist()} that are not among the classes {classes.tolist()}; name all labels in "
+            "the first call with classes="
+        )
     targets = np.full((len(y), len(classes)), -1.0)
     targets[np.flatnonzero(known), where[known]] = 1.0
-    return targets
+    return np.ascontiguousarray(targets[:, 1:]) if len(classes) == 2 else targets

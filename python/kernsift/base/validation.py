@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator, Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import wraps
 from numbers import Real
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,10 +18,10 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn.utils.validation import validate_data as _validate_data
 
 from .._core import LARGEST, SMALLEST
-from .refusals import refuse_dates, refuse_texts
 from .reports import has_learned
 
 __all__ = [
+    "CheckedParameters",
     "Interval",
     "RealNotInt",
     "StrOptions",
@@ -30,77 +30,113 @@ __all__ = [
     "check_array",
     "check_is_fitted",
     "check_one_row",
-    "check_ridge",
     "check_rows",
+    "check_some_weight",
     "check_unchanged",
     "check_weights",
     "checked_block",
     "did_you_mean",
     "fit_context",
+    "forget",
     "is_empty_block",
     "one_row",
-    "replaced_at_once",
     "ridge_grid",
-    "unchanged_on_error",
+    "transaction",
     "validate_data",
 ]
 
+E = TypeVar("E")
 fit_context = _fit_context
 
 
-def _as_value_errors(check: Callable[..., Any], place: int) -> Callable[..., Any]:
-    """What numpy cannot make a double of, said in the way of every other refusal; the data are argument `place`."""
+class CheckedParameters(BaseEstimator):
+    """Parameters checked by scikit-learn's constraints, and what these do not say."""
 
-    @wraps(check)
-    def checked(*args: Any, **kwargs: Any) -> Any:
-        what = kwargs.get("input_name", "X") or "X"
-        refuse_dates(args[place], what)
-        if kwargs.get("y_numeric"):
-            refuse_dates(args[place + 1], "y")
+    def _validate_params(self) -> None:
+        for name, value in self.get_params(deep=False).items():
+            if isinstance(value, int) and abs(value) > sys.float_info.max:
+                raise ValueError(f"{name} is a number beyond the range of a double: give a smaller one")
         try:
-            return check(*args, **kwargs)
-        except OverflowError as error:  # a Python integer of more than 308 digits
-            raise ValueError(f"the data hold a number beyond the range of a double: {error}") from error
-        except (ValueError, TypeError) as error:
-            refuse_texts(args[place], what, error)
+            super()._validate_params()
+        except ValueError as error:
+            for name, value in self.get_params(deep=False).items():
+                options = [c.options for c in self._parameter_constraints.get(name, ()) if isinstance(c, StrOptions)]
+                if isinstance(value, str) and options and f"'{name}' parameter" in str(error):
+                    hint = did_you_mean(value, sorted(set().union(*options)))
+                    raise type(error)(f"{error}{hint}") from None
             raise
+        alpha: Any = getattr(self, "alpha", None)
+        if not isinstance(alpha, Real):
+            return
+        if alpha != 0 and not SMALLEST <= float(alpha) <= LARGEST:
+            raise ValueError(
+                f"alpha={alpha!r} is beyond the arithmetic: give a ridge from {SMALLEST:g} to {LARGEST:g} "
+                "(1e-8 to 10 times the number of rows has any effect where k(x, x) is about 1)"
+            )
 
-    return checked
 
-
-check_array = _as_value_errors(_check_array, 0)
-validate_data = _as_value_errors(_validate_data, 1)
-
-
-@contextmanager
-def unchanged_on_error(estimator: BaseEstimator) -> Iterator[None]:
-    """Put every attribute back if the block raises, so that bad input leaves the model as it was."""
-    saved = dict(estimator.__dict__)
+def check_array(array: Any, **options: Any) -> NDArray[Any]:
+    """scikit-learn's, with columns named in errors."""
+    what = options.get("input_name", "X")
+    refuse_dates(array, what)
     try:
-        yield
-    except BaseException as error:
-        if has_learned(error):
-            raise  # the rows before it stay learned
-        now = estimator.__dict__
-        now.update(saved)  # never without what a thread that predicts meanwhile looks for
-        for name in now.keys() - saved.keys():
-            del now[name]
+        return _check_array(array, **options)
+    except (OverflowError, ValueError, TypeError) as error:
+        _explain(error, array, what)
         raise
 
 
-def at_this_moment(estimator: Any) -> Any:
-    """Return the estimator with its attributes of now: they stay together while another thread replaces them."""
+def validate_data(estimator: BaseEstimator, X: Any, y: Any = "no_validation", **options: Any) -> Any:
+    """scikit-learn's, with columns named in errors."""
+    if not (isinstance(X, np.ndarray) and X.dtype.kind in "fiub"):
+        refuse_dates(X, "X")
+    if options.get("y_numeric") and not (isinstance(y, np.ndarray) and y.dtype.kind in "fiub"):
+        refuse_dates(y, "y")
+    try:
+        return _validate_data(estimator, X, y, **options)
+    except (OverflowError, ValueError, TypeError) as error:
+        _explain(error, X, "X")
+        raise
+
+
+def _explain(error: Exception, X: Any, what: str) -> None:
+    """Raise an error in our words for what numpy could not make a double of, if that was it."""
+    if isinstance(error, OverflowError):  # a Python integer of more than 308 digits
+        raise ValueError(f"the data hold a number beyond the range of a double: {error}") from error
+    refuse_texts(X, what, error)
+
+
+def at_this_moment(estimator: E) -> E:
+    """Return a twin with the attributes of now: they stay together while another thread replaces them."""
     twin = object.__new__(type(estimator))
     twin.__dict__.update(estimator.__dict__)
     return twin
 
 
 @contextmanager
-def replaced_at_once(estimator: Any) -> Iterator[Any]:
-    """Give a twin to work on, whose attributes become the estimator's in one step at the end, or never if it raises."""
-    twin = at_this_moment(estimator)
-    yield twin
+def transaction(estimator: E, *without: str) -> Iterator[E]:
+    """Give a twin to work on, whose attributes become the estimator's in one step at the end.
+
+    The twin begins without the attributes named.  If the block raises, the estimator stays as it was, unless rows
+    learned before the error are kept (`has_learned`).
+    """
+    twin = object.__new__(type(estimator))
+    twin.__dict__.update(estimator.__dict__)
+    for name in without:
+        twin.__dict__.pop(name, None)
+    try:
+        yield twin
+    except BaseException as error:
+        if has_learned(error):
+            estimator.__dict__ = twin.__dict__
+        raise
     estimator.__dict__ = twin.__dict__
+
+
+def forget(estimator: Any, *names: str) -> None:
+    """Remove attributes of a former fit."""
+    for name in names:
+        estimator.__dict__.pop(name, None)
 
 
 def is_empty_block(X: ArrayLike) -> bool:
@@ -119,7 +155,7 @@ def checked_block(
         row = _first_row_not_finite(X, y) if "NaN" in str(error) or "infinity" in str(error) else None
         if row is None:
             raise
-        raise ValueError(f"{error}\nThe first such value is in row {row} of this block; nothing was learnt.") from None
+        raise ValueError(f"{error}\nThe first such value is in row {row} of this block; nothing was learned.") from None
 
 
 def _first_row_not_finite(X: ArrayLike, y: ArrayLike) -> int | None:
@@ -141,16 +177,6 @@ def did_you_mean(word: str, words: Sequence[str]) -> str:
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 
-def check_ridge(alpha: Any) -> None:
-    """Refuse a ridge whose products overflow.  (Zero, and what is no number, is for the caller to judge.)"""
-    number: Any = alpha if isinstance(alpha, Real) else 0
-    if number != 0 and not SMALLEST <= number <= LARGEST:
-        raise ValueError(
-            f"alpha={alpha!r} is beyond the arithmetic: give a ridge from {SMALLEST:g} to {LARGEST:g} "
-            "(1e-8 to 10 times the number of rows has any effect where k(x, x) is about 1)"
-        )
-
-
 def ridge_grid(alphas: ArrayLike) -> NDArray[np.float64]:
     """Return ridges to choose from, ascending and each once, refusing what `alpha` itself may not be."""
     grid = np.unique(np.asarray(alphas, dtype=np.float64).ravel())
@@ -162,7 +188,7 @@ def ridge_grid(alphas: ArrayLike) -> NDArray[np.float64]:
 
 
 def check_weights(sample_weight: ArrayLike | None, X: NDArray[Any]) -> NDArray[np.float64]:
-    """Return weights as float64, one a row, finite and not negative.  (All zero is for the caller to judge.)"""
+    """Return weights as float64, one a row, finite and not negative.  (All zero is refused by `check_some_weight`.)"""
     n = X.shape[0]
     if sample_weight is None:
         return np.ones(n)
@@ -183,6 +209,12 @@ def check_weights(sample_weight: ArrayLike | None, X: NDArray[Any]) -> NDArray[n
             f"sample_weight is {weight[row]:.3g} in row {row}: give 0, or a weight from {SMALLEST:g} to {LARGEST:g}"
         )
     return weight
+
+
+def check_some_weight(weight: NDArray[np.float64]) -> None:
+    """Refuse weights that are all zero."""
+    if not (weight > 0).any():
+        raise ValueError("sample_weight is zero for every row: give at least one row a positive weight")
 
 
 def as_targets(y: NDArray[Any]) -> NDArray[np.float64]:
@@ -246,3 +278,56 @@ def check_rows(kernel: Any, X: NDArray[np.float64]) -> None:
             f"X is too large in row {row} for the {kernel.name} kernel: k(x, x) is beyond {LARGEST:g} and its square "
             "overflows; rescale X or lower gamma, coef0 or degree"
         )
+
+
+# Beginnings of the names that pandas, polars and pyarrow give to types of moments and durations.
+_DATES = ("datetime", "timedelta", "timestamp", "date", "time", "duration", "period")
+
+
+def refuse_dates(X: Any, what: str) -> None:
+    """Refuse moments and durations, which would be taken for their number of nanoseconds."""
+    kind = getattr(getattr(X, "dtype", None), "kind", "")
+    if isinstance(kind, str) and kind in ("m", "M"):
+        raise ValueError(f"{what} holds dates or durations ({X.dtype}): {_INSTEAD}")
+    for name, dtype in _types(X):
+        if str(dtype).lower().startswith(_DATES):
+            raise ValueError(f"column {name!r} of {what} holds dates or durations ({dtype}): {_INSTEAD}")
+
+
+def refuse_texts(X: Any, what: str, error: Exception) -> None:
+    """Name the first column with a value that is no number, where a check of the table failed for one."""
+    if isinstance(X, np.ndarray) and (X.ndim != 2 or X.dtype.kind not in "OSU"):
+        return
+    for name, values in _columns(X):
+        for row, value in enumerate(values):
+            try:
+                if value is not None:
+                    float(value)
+            except (TypeError, ValueError) as why:
+                where = f"column {name!r} of {what} holds {value!r:.40} in row {row}, which is no number: "
+                if isinstance(why, TypeError):  # a dictionary, say; of this scikit-learn wants the type and the words
+                    raise TypeError(f"{where}{why}") from error
+                raise ValueError(f"{where}encode it (OneHotEncoder) or leave the column out") from error
+
+
+_INSTEAD = "give numbers, such as the hours since a moment of your choice, or leave it out"
+
+
+def _types(X: Any) -> Iterator[tuple[Any, Any]]:
+    """Names and types of a data frame's columns."""
+    dtypes = getattr(X, "dtypes", None)  # pandas and polars
+    if dtypes is None and hasattr(X, "schema"):
+        dtypes = getattr(X.schema, "types", None)  # pyarrow
+    names = getattr(X, "column_names", getattr(X, "columns", None))
+    if dtypes is not None and names is not None:
+        yield from zip(names, dtypes, strict=False)
+
+
+def _columns(X: Any) -> Iterator[tuple[Any, Any]]:
+    """Names (or numbers) and values of the columns that need not be numbers."""
+    if isinstance(X, np.ndarray):
+        yield from ((j, X[:, j].tolist()) for j in range(X.shape[1]))
+    for name, dtype in _types(X):
+        if not str(dtype).lower().startswith(("float", "double", "int", "uint", "bool", "halffloat")):
+            column = X[name] if hasattr(X, "__getitem__") else ()
+            yield name, column.to_pylist() if hasattr(column, "to_pylist") else list(column)

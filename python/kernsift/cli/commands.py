@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import ast
 import csv
 import inspect
 import io
@@ -11,7 +10,7 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -19,27 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
-from ..base.kernel import resolve_gamma
+import kernsift
+
+from ..base.progress import progress
 from ..io.atomic_write import check_regular, whole_file
 from . import table as _table
+from .models import MODELS, STREAMS, CommandError, classes_of, feature_names, make_model, print_facts
+from .stream import Stream
 
-#: Names on the command line: the regressor and the classifier of each.
-MODELS: dict[str, tuple[str, str | None]] = {
-    "online": ("OnlineLSSVMRegressor", "OnlineLSSVMClassifier"),
-    "krls": ("KRLSRegressor", None),
-    "subset": ("SubsetLSSVMRegressor", "SubsetLSSVMClassifier"),
-    "orols": ("OROLSRegressor", "OROLSClassifier"),
-    "isls": ("SparseLSSVMRegressor", "SparseLSSVMClassifier"),
-    "lssvm": ("LSSVMRegressor", "LSSVMClassifier"),
-}
-#: Those that learn a block of rows after the other.
-STREAMS = ("online", "krls")
 #: Rows between two steps of the bar.
 BLOCK = 1000
-
-
-class CommandError(Exception):
-    """Told to the user without a traceback; exit code 1."""
 
 
 def add_commands(commands: Any) -> None:
@@ -117,21 +105,19 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _fit(options: argparse.Namespace) -> int:
-    from ..base.progress import progress
-
     if not 0 <= options.test < 1:
         raise CommandError(f"--test is {options.test}: give the part of the rows held out, from 0 to less than 1")
     _check_out(options.out)
     table = _table.read(options.table)
     y = table.column(options.target)
-    names = _feature_names(options, list(table.columns))
+    names = feature_names(options, list(table.columns))
     X = table.matrix(names)
-    classes = _classes(options, y)
+    classes = classes_of(options, y)
     y = _checked_target(y, classes, options)
     held = np.random.default_rng(options.seed).random(len(X)) < options.test
     if held.all() or not held.any():
         held[:] = False
-    model = _make(options, X[~held], classes)
+    model = make_model(options, X[~held], classes)
     begin = time.perf_counter()
     rows, targets = X[~held], y[~held]
     if options.model in STREAMS:
@@ -150,7 +136,7 @@ def _fit(options: argparse.Namespace) -> int:
         facts |= _errors(model, rows, targets, "on these rows")
         if held.any():
             facts |= _errors(model, X[held], y[held], f"on {held.sum()} rows held out")
-        _print_facts({"model": f"{type(model).__name__}, saved as {options.out}", **facts}, sys.stdout)
+        print_facts({"model": f"{type(model).__name__}, saved as {options.out}", **facts}, sys.stdout)
     return 0
 
 
@@ -158,28 +144,6 @@ def _check_out(path: Path) -> None:
     if not path.absolute().parent.is_dir():  # found out now, not after the run
         raise CommandError(f"--out {path}: there is no folder {path.absolute().parent}")
     check_regular(path, "--out becomes")
-
-
-def _feature_names(options: argparse.Namespace, names: list[str]) -> list[str]:
-    if options.features is None:
-        return [name for name in names if name != options.target]
-    wanted = _split(options.features) if isinstance(options.features, str) else options.features
-    unknown = [name for name in wanted if name not in names]
-    if unknown or options.target in wanted:
-        raise CommandError(f"--features names {(unknown or [options.target])[0]!r}, which is no feature of the table")
-    return wanted
-
-
-def _split(text: str) -> list[str]:
-    """Names between commas, as in a line of CSV: one with a comma stands in quotes."""
-    return [name.strip() for line in csv.reader([text], skipinitialspace=True) for name in line]
-
-
-def _classes(options: argparse.Namespace, y: NDArray[Any] | None) -> NDArray[Any] | None:
-    """Labels, or None for regression."""
-    if options.classes is not None:
-        return np.unique(_split(options.classes))
-    return np.unique(y) if y is not None and y.dtype.kind not in "fiub" else None
 
 
 def _checked_target(y: NDArray[Any], classes: NDArray[Any] | None, options: argparse.Namespace) -> NDArray[Any]:
@@ -194,48 +158,6 @@ def _checked_target(y: NDArray[Any], classes: NDArray[Any] | None, options: argp
 def _label(value: Any) -> str:
     """A label as it stands in the table: 1 for the number 1.0."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
-def _make(options: argparse.Namespace, X: NDArray[np.float64], classes: NDArray[Any] | None) -> Any:
-    import kernsift
-
-    name = MODELS[options.model][classes is not None]
-    if name is None:
-        raise CommandError(f"--model {options.model} has no classifier; use another, or a numeric target")
-    kind = getattr(kernsift, name)
-    given = {"alpha": options.alpha, "max_basis": options.max_basis}
-    values = {key: _literal(text) for key, text in given.items() if text is not None}
-    for entry in options.set:
-        key, equals, text = entry.partition("=")
-        if not equals:
-            raise CommandError(f"--set {entry}: write NAME=VALUE")
-        values[key] = _literal(text)
-    known = set(inspect.signature(kind).parameters)
-    unknown = [key for key in values if key not in known]
-    if unknown:
-        raise CommandError(f"{name} has no parameter {unknown[0]!r}: it has {', '.join(sorted(known))}")
-    values.setdefault("gamma", _widths(X) if options.gamma == "standard" else _literal(options.gamma))
-    if "random_state" in known:
-        values.setdefault("random_state", options.seed)
-    if options.model in STREAMS and str(values["gamma"]) in ("scale", "median"):  # not those of the first block learned
-        values["gamma"] = float(resolve_gamma(values["gamma"], X, np.ones(len(X)), values["random_state"])[0])
-    model = kind(**values)
-    model._validate_params()
-    return model
-
-
-def _widths(X: NDArray[np.float64]) -> NDArray[np.float64]:
-    """One over the number of features times each one's variance."""
-    variance = X.var(axis=0)
-    varies = variance > 0
-    return np.where(varies, 1.0 / (max(varies.sum(), 1) * np.where(varies, variance, 1.0)), 1.0)
-
-
-def _literal(text: str) -> Any:
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        return text
 
 
 def _facts(model: Any) -> dict[str, Any]:
@@ -254,18 +176,10 @@ def _errors(model: Any, X: NDArray[Any], y: NDArray[Any], where: str) -> dict[st
     return {f"RMSE {where}": f"{error:.4g}", f"R2 {where}": f"{1 - error**2 / max(y.var(), 1e-300):.4f}"}
 
 
-def _print_facts(facts: dict[str, Any], stream: TextIO) -> None:
-    width = max(map(len, facts))
-    for name, value in facts.items():
-        print(f"{name:<{width}}  {value}", file=stream)
-
-
 # --- predict ---
 
 
 def _predict(options: argparse.Namespace) -> int:
-    import kernsift
-
     model = kernsift.load(options.model)
     names = getattr(model, "feature_names_in_", None)
     if not hasattr(model, "predict") or names is None:
@@ -304,8 +218,6 @@ def _write_csv(file: TextIO, header: list[str], lines: Iterable[tuple[Any, ...]]
 
 
 def _stream(options: argparse.Namespace) -> int:
-    from .stream import Stream
-
     if options.every < 1 or options.warm_up < 1:
         raise CommandError("--every and --warm-up count rows: give 1 or more")
     if options.resume and options.out is None:
@@ -313,21 +225,3 @@ def _stream(options: argparse.Namespace) -> int:
     if options.out is not None:
         _check_out(options.out)
     return Stream(options).run(sys.stdin, sys.stdout)
-
-
-def stream_rows(file: Iterable[str], options: argparse.Namespace) -> Iterator[tuple[NDArray[np.float64], str]]:
-    """Features and target text of each row, in the order of the features."""
-    names, rows = _table.csv_rows(file, "standard input")
-    if options.target not in names:
-        raise CommandError(f"standard input has no column {options.target!r}: it has {', '.join(names)}")
-    features = _feature_names(options, names)
-    options.features = features
-    where, target = [names.index(name) for name in features], names.index(options.target)
-    for number, row in enumerate(rows, 1):
-        try:
-            x = np.array([float(row[i]) for i in where])
-        except ValueError:
-            x = np.array([np.nan])
-        if not np.isfinite(x).all():
-            raise CommandError(f"row {number} of standard input has a feature that is no finite number: {row}")
-        yield x, row[target].strip()

@@ -7,13 +7,16 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .commands import CommandError, _classes, _make, _print_facts, stream_rows
+import kernsift
+
+from . import table as _table
+from .models import CommandError, classes_of, feature_names, make_model, print_facts
 
 
 class _Terminated(BaseException):
@@ -25,7 +28,7 @@ class Stream:
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
-        self.classes = _classes(options, None)
+        self.classes = classes_of(options, None)
         self.model: Any = None
         self.waiting: list[tuple[NDArray[np.float64], Any]] = []  # of the warm-up
         self.learned = self.saved = 0
@@ -40,7 +43,7 @@ class Stream:
         before = signal.signal(signal.SIGTERM, _terminate) if main else None
         try:
             skip = self._resume()
-            for x, text in stream_rows(file, self.options):
+            for x, text in _rows_of(file, self.options):
                 if skip > 0:
                     skip -= bool(text)
                     continue
@@ -59,15 +62,13 @@ class Stream:
             if self.model is not None and self.options.out is not None:
                 self._save()
         if not self.options.quiet:
-            _print_facts(self._facts(time.perf_counter() - begin), sys.stderr)
+            print_facts(self._facts(time.perf_counter() - begin), sys.stderr)
         return code
 
     def _resume(self) -> int:
         """Load the model to go on from; answers how many rows it has learned."""
         if not (self.options.resume and self.options.out.exists()):
             return 0
-        import kernsift
-
         self.model = kernsift.load(self.options.out)
         if not hasattr(self.model, "update") and not hasattr(self.model, "classes_"):
             raise CommandError(f"{self.options.out} holds a {type(self.model).__name__}, which does not learn streams")
@@ -119,7 +120,7 @@ class Stream:
     def _warm(self) -> None:
         X = np.array([x for x, _ in self.waiting])
         y = np.array([y for _, y in self.waiting])
-        self.model = _make(self.options, X, self.classes)
+        self.model = make_model(self.options, X, self.classes)
         self.model.partial_fit(X, y, **({} if self.classes is None else {"classes": self.classes}))
         self.model.feature_names_in_ = np.array(self.options.features, dtype=object)
         self.waiting = []
@@ -147,3 +148,21 @@ class Stream:
 
 def _terminate(*_: Any) -> None:
     raise _Terminated
+
+
+def _rows_of(file: Iterable[str], options: argparse.Namespace) -> Iterator[tuple[NDArray[np.float64], str]]:
+    """Features and target text of each row, in the order of the features."""
+    names, rows = _table.csv_rows(file, "standard input")
+    if options.target not in names:
+        raise CommandError(f"standard input has no column {options.target!r}: it has {', '.join(names)}")
+    features = feature_names(options, names)
+    options.features = features
+    where, target = [names.index(name) for name in features], names.index(options.target)
+    for number, row in enumerate(rows, 1):
+        try:
+            x = np.array([float(row[i]) for i in where])
+        except ValueError:
+            x = np.array([np.nan])
+        if not np.isfinite(x).all():
+            raise CommandError(f"row {number} of standard input has a feature that is no finite number: {row}")
+        yield x, row[target].strip()

@@ -8,30 +8,23 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.multiclass import check_classification_targets
 
 from .. import _core
 from ..base.canonical import Table, canonical_table, draw_seed
-from ..base.estimator import Estimator, in_precision_of
-from ..base.kernel import LEARNING_CONSTRAINTS, resolve_gamma
-from ..base.probabilities import fit_temperature, softmax
-from ..base.targets import class_targets, how_few
+from ..base.expansion import Expansion, KernelExpansion
+from ..base.kernel import LEARNING_CONSTRAINTS, resolve_gamma, wants_learning
+from ..base.probabilities import fit_temperature
+from ..base.targets import Probabilities, Regression, Rows
 from ..base.validation import (
     Interval,
     StrOptions,
-    as_targets,
-    check_is_fitted,
     check_rows,
-    check_weights,
-    checked_block,
     fit_context,
     ridge_grid,
-    unchanged_on_error,
-    validate_data,
+    transaction,
 )
-from ..select.selectors import kernel_of
-from ..widths.learn_gamma import learned_width, wants_learning
+from ..select.task import kernel_of
+from ..widths.learn_gamma import learned_width
 from .robust import robust_weights
 
 # What alpha="loo" and gamma="loo" look through unless told.
@@ -39,7 +32,7 @@ ALPHAS = np.logspace(-6, 4, 21)
 GAMMA_FACTORS = np.logspace(-1.5, 1.5, 7)
 
 
-class BatchLSSVM(Estimator):
+class BatchLSSVM(Expansion):
     """Base of the four estimators.
 
     A subclass makes a problem for a kernel and rows (`_make_problem`) that answers ``residuals(weight, alpha)`` and
@@ -57,9 +50,12 @@ class BatchLSSVM(Estimator):
         "random_state": ["random_state"],
     }
 
+    _expansion: KernelExpansion | None = None
+
     # --- fitting ---
 
-    def _fit_rows(self, X: NDArray[np.float64], targets: NDArray[np.float64], weight: NDArray[np.float64]) -> None:
+    def _fit_rows(self, rows: Rows) -> None:
+        X, targets, weight = rows
         table = canonical_table(X, targets, weight, self._table_seed())
         self._check_memory(len(table.X), X.shape[1], targets.shape[1])
         v = table.weight
@@ -75,7 +71,7 @@ class BatchLSSVM(Estimator):
                 kernel, alpha, problem = self._select(table, v * factor, widths, alphas)
                 factor = robust_weights(problem, v, alpha)
 
-        self._kernel_state = (kernel.name, kernel.gamma, kernel.degree, kernel.coef0, kernel.centre)
+        self._kernel_arguments = (kernel.name, kernel.gamma, kernel.degree, kernel.coef0, kernel.centre)
         self._has_intercept = bool(self.fit_intercept)
         self.alpha_ = float(alpha)
         self.gamma_ = kernel.gamma
@@ -112,7 +108,6 @@ class BatchLSSVM(Estimator):
         return ridge_grid(self.alphas)
 
     def _widths(self, table: Table) -> list[Any]:
-        self.__dict__.pop("learned_gamma_", None)
         if wants_learning(self.gamma):
             return [learned_width(self, table.X, table.targets, table.weight)]
         if not (isinstance(self.gamma, str) and self.gamma == "loo"):
@@ -186,16 +181,21 @@ class BatchLSSVM(Estimator):
         intercept: NDArray[np.float64],
         cost: NDArray[np.float64],
     ) -> None:
-        self.basis_indices_ = indices
-        self.basis_vectors_ = np.ascontiguousarray(X[indices])
-        self._coef = np.ascontiguousarray(coef)
-        self._intercept = np.ascontiguousarray(intercept)
-        self._cost = np.maximum(cost, 0.0)
+        cost = np.maximum(cost, 0.0)
+        self._expansion = KernelExpansion(
+            self._kernel_arguments,
+            np.ascontiguousarray(X[indices]),
+            indices,
+            np.ascontiguousarray(coef),
+            np.ascontiguousarray(intercept),
+            cost,
+            cost / self._effective_rows,
+        )
 
     # --- the fitted model ---
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return "basis_vectors_" in self.__dict__
+    def _model(self) -> KernelExpansion | None:
+        return self._expansion
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
@@ -203,51 +203,16 @@ class BatchLSSVM(Estimator):
             state["_cache"] = {}
         return state
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(_from_version_0_1(state) if "_coef" in state else state)
+
     def _kernel(self) -> _core.Kernel:
-        check_is_fitted(self)
-        name, gamma, degree, coef0, centre = self._kernel_state
-        return _core.Kernel(name, gamma, degree, coef0, centre)
-
-    def _per_output(self, values: NDArray[np.float64]) -> Any:
-        return float(values[0]) if self._flat else values
-
-    def _columns(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        return values[:, 0] if self._flat else values
-
-    @property
-    def dual_coef_(self) -> NDArray[np.float64]:
-        """Coefficients of the kernels, (n_basis_,) or (n_basis_, outputs)."""
-        check_is_fitted(self)
-        return self._columns(self._coef)
-
-    @property
-    def intercept_(self) -> Any:
-        """The constant, one per output."""
-        check_is_fitted(self)
-        return self._per_output(self._intercept)
-
-    @property
-    def cost_(self) -> Any:
-        """Regularised cost ξ, per output."""
-        check_is_fitted(self)
-        return self._per_output(self._cost)
-
-    @property
-    def n_basis_(self) -> int:
-        """Number of kernels."""
-        check_is_fitted(self)
-        return len(self.basis_vectors_)
-
-    @property
-    def noise_variance_(self) -> Any:
-        """Estimate of the noise variance from the cost, per output."""
-        check_is_fitted(self)
-        return self._per_output(self._cost / self._effective_rows)
+        return self._fitted().kernel
 
     @property
     def residuals_(self) -> NDArray[np.float64]:
         """y - f(x) of the rows of the fit; ±1 targets for a classifier."""
-        check_is_fitted(self)
+        self._fitted()
         return self._columns(self._rows_of_fit()[0])
 
     @property
@@ -256,7 +221,7 @@ class BatchLSSVM(Estimator):
 
         The kernels and alpha are those of the whole fit.  A row of weight zero is out of the fit already.
         """
-        check_is_fitted(self)
+        self._fitted()
         residual, slack = self._rows_of_fit()
         return self._columns(residual / slack[:, None])
 
@@ -268,23 +233,24 @@ class BatchLSSVM(Estimator):
         """Variance of a new observation at X in units of the noise variance."""
         raise NotImplementedError
 
-    def _rows(self, X: ArrayLike) -> NDArray[np.float64]:
-        check_is_fitted(self)
-        return validate_data(self, X, reset=False, dtype=np.float64, order="C")
 
-    def _scores(self, X: ArrayLike) -> NDArray[np.float64]:
-        rows = self._rows(X)
-        return self._kernel().expand(self.basis_vectors_, self._coef, self._intercept, rows)
+def _from_version_0_1(state: dict[str, Any]) -> dict[str, Any]:
+    """The state of a model saved before its vectors and coefficients stood together."""
+    parts = dict(state)
+    parts["_kernel_arguments"] = parts.pop("_kernel_state")
+    expansion = KernelExpansion(
+        parts["_kernel_arguments"],
+        parts.pop("basis_vectors_"),
+        parts.pop("basis_indices_"),
+        parts.pop("_coef"),
+        parts.pop("_intercept"),
+        cost := parts.pop("_cost"),
+        cost / parts["_effective_rows"],
+    )
+    return {**parts, "_expansion": expansion}
 
 
-def _some_weight(sample_weight: ArrayLike | None, X: NDArray[np.float64]) -> NDArray[np.float64]:
-    weight = check_weights(sample_weight, X)
-    if not (weight > 0).any():
-        raise ValueError("sample_weight is zero for every row: give at least one row a positive weight")
-    return weight
-
-
-class BatchRegressor(RegressorMixin, BatchLSSVM):
+class BatchRegressor(Regression, BatchLSSVM):
     """Fit and predict of the two regressors."""
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -299,42 +265,19 @@ class BatchRegressor(RegressorMixin, BatchLSSVM):
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each row's squared error; rows of weight zero are skipped.
         """
-        with unchanged_on_error(self):
-            rows, outputs = checked_block(self, X, y, reset=True, multi_output=True, y_numeric=True)
-            weight = _some_weight(sample_weight, rows)
-            self._flat = outputs.ndim == 1
-            self._fit_rows(rows, as_targets(outputs), weight)
+        with transaction(self, "learned_gamma_") as new:
+            new._fit_rows(new._checked(X, y, sample_weight))
         return self
 
-    def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
-        """Predict, with the standard deviation of a new observation if asked.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        return_std : bool, default=False
-            The spread of the model, of what its kernels do not span at x, and of the noise, together.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        std : ndarray of the same shape, only with ``return_std=True``
-        """
-        mean = self._columns(self._scores(X))
-        if not return_std:
-            return in_precision_of(X, mean)
-        relative = self._relative_variance(self._rows(X))
-        std = self._columns(np.sqrt(relative[:, None] * (self._cost / self._effective_rows)))
-        return in_precision_of(X, mean, std)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
+    def _mean_and_variance(self, X: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        model = self._fitted()
+        return model.predict(X), self._relative_variance(X)[:, None] * model.noise_variance
 
 
-class BatchClassifier(ClassifierMixin, BatchLSSVM):
-    """Fit and predict of the two classifiers."""
+class BatchClassifier(Probabilities, BatchLSSVM):
+    """Fit and probabilities of the two classifiers."""
+
+    _codes: NDArray[np.intp]  # of the rows of the fit
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -347,34 +290,11 @@ class BatchClassifier(ClassifierMixin, BatchLSSVM):
         sample_weight : array-like of shape (n_samples,), optional
             Rows of weight zero are skipped; a class that has no other is not a class.
         """
-        with unchanged_on_error(self):
-            rows, labels = checked_block(self, X, y, reset=True)
-            check_classification_targets(labels)
-            weight = _some_weight(sample_weight, rows)
-            self.classes_ = np.unique(labels[weight > 0])
-            if len(self.classes_) < 2:
-                raise ValueError(
-                    f"a classifier needs at least 2 classes, got {how_few(self.classes_)}: give rows of another"
-                )
-            self._flat = len(self.classes_) == 2
-            targets = class_targets(self.classes_, labels, weight)
-            # of rows of positive weight; the others may carry labels that are no class
-            self._codes = np.minimum(np.searchsorted(self.classes_, labels), len(self.classes_) - 1)
-            self._fit_rows(rows, targets, weight)
+        with transaction(self, "learned_gamma_") as new:
+            rows = new._checked(X, y, sample_weight)
+            new._fit_rows(rows)
+            new._codes = new._codes_of(rows.targets)
         return self
-
-    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the scores: (n_samples,) for two classes, else (n_samples, n_classes)."""
-        return in_precision_of(X, self._columns(self._scores(X)))
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the class with the largest score of each row."""
-        scores = self.decision_function(X)
-        return self.classes_[(scores > 0).astype(np.intp) if self._flat else scores.argmax(axis=1)]
-
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the probability of each class, (n_samples, n_classes): a softmax of the scores."""
-        return in_precision_of(X, softmax(self._scores(X), self.temperature_))
 
     @property
     def temperature_(self) -> float:
@@ -382,18 +302,13 @@ class BatchClassifier(ClassifierMixin, BatchLSSVM):
 
         One unit of weight is left out at a time, so that a weight of two is two rows here too.
         """
-        check_is_fitted(self)
+        self._fitted()
         if "temperature" not in self._cache:
             used = self._sample_weight > 0
             residual, slack = (part[used] for part in self._rows_of_fit())
             weight = self._sample_weight[used]
             unit = 1.0 - (1.0 - slack) / np.maximum(weight, 1.0)
             codes = self._codes[used]
-            targets = np.full(residual.shape, -1.0)
-            if self._flat:
-                targets[codes == 1, 0] = 1.0
-            else:
-                targets[np.arange(len(codes)), codes] = 1.0
-            scores = targets - residual / np.maximum(unit, np.finfo(float).eps)[:, None]
+            scores = self._targets_of(codes) - residual / np.maximum(unit, np.finfo(float).eps)[:, None]
             self._cache["temperature"] = fit_temperature(scores, codes, weight)
         return float(self._cache["temperature"])

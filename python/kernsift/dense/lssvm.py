@@ -67,20 +67,20 @@ class _DenseLSSVM(BatchLSSVM):
         self._residual = np.ascontiguousarray((self.alpha_ * found["coef"] / v[:, None])[table.group])
         rest = np.flatnonzero(table.group < 0)
         if len(rest):
-            fitted = self._kernel().expand(self.basis_vectors_, self._coef, self._intercept, table.given[rest])
+            fitted = self._fitted().predict(table.given[rest])
             self._residual[rest] = targets[rest] - fitted
 
     def _merged(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
         """Rows of positive weight, the kernel of each, and the weight of each kernel's rows together."""
         used = np.flatnonzero(self._sample_weight > 0)
         # files of version 0.1.0 have a kernel for every row
-        group = self._group[used] if "_group" in self.__dict__ else np.arange(len(used))
+        group = self._group[used] if hasattr(self, "_group") else np.arange(len(used))
         return used, group, np.bincount(group, self.weights_[used]).astype(np.float64)
 
     def _factor(self) -> NDArray[np.float64]:
         """Cholesky factor, made again when first asked for: a model does not carry an n x n matrix in its file."""
         if "factor" not in self._cache:
-            n = len(self.basis_indices_)
+            n = self.n_basis_
             # A as LLT leaves it, and the copy that is kept
             check_memory(2 * n * n, f"the factor of {n} rows", "fit on a subset of the rows")
             rows: dict[str, Any] = {"X": self.basis_vectors_, "Y": np.zeros((n, 1))}

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from .. import _core
-from ..select.selectors import Task, select
+from ..select.selectors import select
+from ..select.task import Task
 
 
 def first_basis(

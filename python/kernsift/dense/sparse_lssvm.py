@@ -13,7 +13,8 @@ from sklearn.utils import check_random_state
 from .. import _core
 from ..base.canonical import Table, canonical_table
 from ..base.memory import ROW_VECTORS, check_memory
-from ..base.validation import Interval, RealNotInt, StrOptions, check_is_fitted
+from ..base.targets import Rows
+from ..base.validation import Interval, RealNotInt, StrOptions
 from .base import BatchClassifier, BatchLSSVM, BatchRegressor
 from .pruning import first_basis
 
@@ -102,7 +103,7 @@ class _SparseLSSVM(BatchLSSVM):
             return self._drawn
         return self.random_state
 
-    def _fit_rows(self, X: NDArray[np.float64], targets: NDArray[np.float64], weight: NDArray[np.float64]) -> None:
+    def _fit_rows(self, rows: Rows) -> None:
         if self.reselect and (self.method != "sls" or self.alpha != "loo"):
             raise ValueError(
                 f"reselect=True re-selects alpha at every step of method='sls' with alpha='loo'; got "
@@ -110,7 +111,7 @@ class _SparseLSSVM(BatchLSSVM):
             )
         self._drawn = None
         self._fitted_method = self.method
-        super()._fit_rows(X, targets, weight)
+        super()._fit_rows(rows)
 
     def _take(
         self,
@@ -255,7 +256,7 @@ class _SparseLSSVM(BatchLSSVM):
         >>> small.n_basis_, bool(small.score(X, y) > 0.95)
         (10, True)
         """
-        check_is_fitted(self)
+        self._fitted()
         if not hasattr(self, "_path"):
             raise ValueError("at_size needs the models of the path: fit with keep_path=True")
         where = np.flatnonzero(self.path_["n_basis"] == n)

@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..base.kernel import resolve_gamma
 from ..base.validation import check_array
-from ..stream.base import OnlineBase
+from ..stream.online_model import OnlineModel
 
 
 def copy_of_stream(estimator: Any, what: str) -> Any:
     """Return a copy of an online estimator."""
-    if not isinstance(estimator, OnlineBase):
+    if not isinstance(estimator, OnlineModel):
         raise TypeError(
             f"{what} watches a stream and needs an OnlineLSSVMRegressor, OnlineLSSVMClassifier or KRLSRegressor, "
             f"got {type(estimator).__name__}"

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..base.validation import check_array
 from ..io.atomic_write import write_whole
-from ..stream.base import OnlineBase
+from ..stream.online_model import OnlineModel
 from . import _c_text as text
 from ._emulate import Arithmetic
 from ._learner import Learner
@@ -137,7 +137,7 @@ def _many(n: int, what: str) -> str:
 
 def _learner(estimator: Any, model: Model) -> Learner:
     """What the update step needs, or why there is none."""
-    if not isinstance(estimator, OnlineBase):
+    if not isinstance(estimator, OnlineModel):
         raise ValueError(
             f"learn=True writes the update step of an online estimator and {model.estimator} has none; fit an "
             "OnlineLSSVMRegressor, OnlineLSSVMClassifier or KRLSRegressor, or write it with learn=False"

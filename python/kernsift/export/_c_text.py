@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .. import __version__
 from ._emulate import FAR, Arithmetic
 from ._learner import Learner
 from ._model import Model
@@ -86,8 +87,6 @@ def header(
     model: Model, arithmetic: Arithmetic, learner: Learner | None, name: str, dtype: str, notes: list[str]
 ) -> str:
     """Compose the whole file."""
-    from .. import __version__
-
     w = _Writer(name, dtype)
     guard = f"{name.upper()}_H"
     note_lines = [line for note in notes for line in textwrap.wrap(note.replace("*/", "* /"), 112)]

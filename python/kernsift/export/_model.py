@@ -11,13 +11,10 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from .. import _core
+from ..base.expansion import Expansion, KernelExpansion
 from ..base.kernel import TABLE
 from ..base.validation import check_is_fitted
-from ..dense.base import BatchLSSVM
 from ..select.feature_vectors import FeatureVectorSelector
-from ..select.orols_base import OROLSBase
-from ..stream.fitted_core import FittedCore
-from ..subset.base import SubsetBase
 
 Array = NDArray[np.float64]
 
@@ -125,66 +122,37 @@ class Model:
 
 def describe(estimator: Any, target: str | None = None) -> Model:
     """Read a fitted kernsift estimator; for an export to "ONNX", "C" or "LIBSVM" it must have the kernel."""
-    readers: dict[type[Any], Any] = {
-        FittedCore: _of_core,
-        BatchLSSVM: _of_batch,
-        OROLSBase: _of_orols,
-        SubsetBase: _of_subset,
-        FeatureVectorSelector: _of_selector,
-    }
-    for family, read in readers.items():
-        if isinstance(estimator, family):
-            if family is FittedCore:
-                estimator._fitted()  # KernelLSTD has no fit, which check_is_fitted asks for
-            else:
-                check_is_fitted(estimator)
-            terms, intercept = read(estimator)
-            names = [name for name, facts in TABLE.items() if target is None or facts[target.lower()]]
-            for name in {t.kernel.name for t in terms} - set(names):
-                raise ValueError(
-                    f"kernel {name!r} has no export to {target}: there is no {name} kernel in it, but "
-                    f"{', '.join(names)}; fit with one of them, or use another export"
-                )
-            classes = getattr(estimator, "classes_", None)
-            kind = "regressor" if classes is None else "classifier"
-            return Model(
-                estimator=type(estimator).__name__,
-                kind="transformer" if isinstance(estimator, FeatureVectorSelector) else kind,
-                terms=tuple(t for t in terms if len(t.vectors)),
-                intercept=intercept,
-                n_features=int(estimator.n_features_in_),
-                classes=classes,
-                temperature=estimator.temperature_ if hasattr(estimator, "predict_proba") else None,
-            )
-    raise TypeError(f"a fitted estimator of kernsift is needed, got {type(estimator).__name__}")
+    if isinstance(estimator, FeatureVectorSelector):
+        check_is_fitted(estimator)
+        terms, intercept = _of_selector(estimator)
+    elif isinstance(estimator, Expansion):
+        terms, intercept = _of_model(estimator._fitted())
+    else:
+        raise TypeError(f"a fitted estimator of kernsift is needed, got {type(estimator).__name__}")
+    names = [name for name, facts in TABLE.items() if target is None or facts[target.lower()]]
+    for name in {t.kernel.name for t in terms} - set(names):
+        raise ValueError(
+            f"kernel {name!r} has no export to {target}: there is no {name} kernel in it, but {', '.join(names)}; fit "
+            "with one of them, or use another export"
+        )
+    classes = getattr(estimator, "classes_", None)
+    kind = "regressor" if classes is None else "classifier"
+    return Model(
+        estimator=type(estimator).__name__,
+        kind="transformer" if isinstance(estimator, FeatureVectorSelector) else kind,
+        terms=tuple(t for t in terms if len(t.vectors)),
+        intercept=intercept,
+        n_features=int(estimator.n_features_in_),
+        classes=classes,
+        temperature=estimator.temperature_ if hasattr(estimator, "predict_proba") else None,
+    )
 
 
-def _columns(coef: Array) -> Array:
-    return np.ascontiguousarray(coef.reshape(len(coef), -1))
-
-
-def _of_core(estimator: Any) -> tuple[list[Term], Array]:
-    core = estimator._fitted()
-    coef = _columns(core.coef)
-    intercept = getattr(core, "intercept", np.zeros(1))  # KernelLSTD has none
-    return [Term(core.kernel, core.basis, coef)], intercept
-
-
-def _of_batch(estimator: Any) -> tuple[list[Term], Array]:
-    return [Term(estimator._kernel(), estimator.basis_vectors_, estimator._coef)], estimator._intercept
-
-
-def _of_orols(estimator: Any) -> tuple[list[Term], Array]:
-    terms = []
-    for g, kernel in enumerate(estimator._kernels()):
-        mine = estimator._widths == g
-        terms.append(Term(kernel, np.ascontiguousarray(estimator.basis_vectors_[mine]), estimator._coef[mine].copy()))
-    return terms, estimator._intercept
-
-
-def _of_subset(estimator: Any) -> tuple[list[Term], Array]:
-    basis = estimator._basis
-    return [Term(basis.kernel, basis.vectors, _columns(estimator._coef))], estimator._intercept
+def _of_model(model: Any) -> tuple[list[Term], Array]:
+    if isinstance(model, KernelExpansion):
+        return [Term(*term) for term in model.terms()], model.intercept
+    coef = np.ascontiguousarray(model.coef.reshape(model.n_basis, -1))
+    return [Term(model.kernel, model.basis, coef)], getattr(model, "intercept", np.zeros(1))  # KernelLSTD has none
 
 
 def _of_selector(estimator: Any) -> tuple[list[Term], Array]:

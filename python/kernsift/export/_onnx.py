@@ -2,225 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.pipeline import Pipeline
 
+from .. import __version__
 from ..base.validation import check_array
 from ..io.atomic_write import write_whole
-from ._model import Model, Term, describe
+from ._model import Model, describe
+from ._onnx_graph import build, choose_compute, import_onnx, measured
+from ._skl2onnx import convert_pipeline
 
-Array = NDArray[np.float64]
-
-# Every operator used keeps its form from here on.
-OPSET = 13
-# A float32 graph is promised to this, relative to the largest output; a fifth of it on the rows it is measured on, for
-# others may be worse.
-FLOAT32_TOL = 1e-5
-# Clipped here, where every stationary kernel is zero: squares stay finite.
-_FAR = {"float32": 1e15, "float64": 1e140}
-# Squared norm up to which |x|² + |d|² - 2 x·d keeps the digits promised.
-_NEAR = {"float32": 16.0, "float64": 256.0}
 # A protobuf message holds no more.
 _PROTOBUF_BYTES = 2**31 - 1
-
-
-class Graph(Protocol):
-    """Where nodes go: a graph of our own or skl2onnx's container."""
-
-    def op(self, kind: str, *inputs: str, **attributes: Any) -> str: ...
-    def constant(self, value: NDArray[Any]) -> str: ...
-
-
-class _OwnGraph:
-    def __init__(self) -> None:
-        self.nodes: list[Any] = []
-        self.constants: list[Any] = []
-
-    def op(self, kind: str, *inputs: str, **attributes: Any) -> str:
-        from onnx import helper
-
-        output = attributes.pop("output", f"v{len(self.nodes)}")
-        self.nodes.append(helper.make_node(kind, inputs, [output], **attributes))
-        return output
-
-    def constant(self, value: NDArray[Any]) -> str:
-        from onnx import numpy_helper
-
-        name = f"c{len(self.constants)}"
-        self.constants.append(numpy_helper.from_array(value, name))
-        return name
-
-
-def import_onnx() -> Any:
-    """Import onnx, or say which extra brings it."""
-    try:
-        import onnx
-    except ImportError as error:
-        raise ImportError("export to ONNX needs onnx: pip install 'kernsift[onnx]'") from error
-    return onnx
-
-
-def _exponential(graph: Graph, r2: str, const: Callable[[ArrayLike], str]) -> str:
-    return graph.op("Exp", graph.op("Neg", r2))
-
-
-def _matern32(graph: Graph, r2: str, const: Callable[[ArrayLike], str]) -> str:
-    s = graph.op("Sqrt", graph.op("Mul", r2, const(3.0)))
-    return graph.op("Mul", graph.op("Add", s, const(1.0)), graph.op("Exp", graph.op("Neg", s)))
-
-
-def _matern52(graph: Graph, r2: str, const: Callable[[ArrayLike], str]) -> str:
-    s = graph.op("Sqrt", graph.op("Mul", r2, const(5.0)))
-    factor = graph.op("Add", graph.op("Add", s, const(1.0)), graph.op("Mul", r2, const(5.0 / 3.0)))
-    return graph.op("Mul", factor, graph.op("Exp", graph.op("Neg", s)))
-
-
-#: Kernels of a distance, made of its square (laplacian: of the sum of absolute differences).
-_PROFILES = {"rbf": _exponential, "laplacian": _exponential, "matern32": _matern32, "matern52": _matern52}
-
-
-def _kernel_block(graph: Graph, x: str, term: Term, dtype: str) -> str:
-    """Add k(x, vectors), (n, m)."""
-
-    def const(value: ArrayLike) -> str:
-        return graph.constant(np.asarray(value, dtype=dtype))
-
-    name = term.kernel.name
-    if name not in (*_PROFILES, "polynomial"):
-        raise ValueError(f"kernel {name!r} has no graph")
-    if name == "polynomial":
-        base = graph.op("MatMul", x, const((term.vectors * term.kernel.gamma).T))
-        base = graph.op("Add", base, const(term.kernel.coef0))
-        power, degree = "", term.kernel.degree
-        while degree:  # by squaring
-            if degree & 1:
-                power = graph.op("Mul", power, base) if power else base
-            degree >>= 1
-            base = graph.op("Mul", base, base) if degree else base
-        return power
-
-    centre, scale, D = term.stationary_form(dtype)
-    z = graph.op("Mul", graph.op("Sub", x, const(centre)), const(scale))
-    z = graph.op("Clip", z, const(-_FAR[dtype]), const(_FAR[dtype]))
-    norms = (D**2).sum(axis=1)
-    # sums over the features by MatMul: onnxruntime's ReduceSum gives no rows a wrong shape
-    ones, last = const(np.ones((D.shape[1], 1))), graph.constant(np.array([-1], dtype=np.int64))
-    if name == "laplacian" or norms.max() > _NEAR[dtype]:
-        middle = graph.constant(np.array([1], dtype=np.int64))
-        difference = graph.op("Sub", graph.op("Unsqueeze", z, middle), const(D[None]))
-        parts = graph.op("Abs", difference) if name == "laplacian" else graph.op("Mul", difference, difference)
-        r2 = graph.op("Squeeze", graph.op("MatMul", parts, ones), last)
-    else:
-        own = graph.op("MatMul", graph.op("Mul", z, z), ones)
-        r2 = graph.op("Add", graph.op("Add", graph.op("MatMul", z, const(-2.0 * D.T)), own), const(norms))
-        r2 = graph.op("Max", r2, const(0.0))
-    return _PROFILES[name](graph, r2, const)
-
-
-def add_scores(graph: Graph, x: str, model: Model, dtype: str) -> str:
-    """Add the outputs of the model, (n, outputs), computed in `dtype`."""
-    total = ""
-    for term in model.terms:
-        if term.kernel.name == "linear":
-            part = graph.op("MatMul", x, graph.constant(term.weights.astype(dtype)))
-        else:
-            block = _kernel_block(graph, x, term, dtype)
-            part = graph.op("MatMul", block, graph.constant(term.coef.astype(dtype)))
-        total = graph.op("Add", total, part) if total else part
-    if not total:  # nothing but a constant
-        total = graph.op("MatMul", x, graph.constant(np.zeros((model.n_features, model.n_outputs), dtype)))
-    return graph.op("Add", total, graph.constant(model.intercept.astype(dtype)))
-
-
-def both_columns(graph: Graph, scores: str, model: Model) -> str:
-    """Add one column a class."""
-    return graph.op("Concat", graph.op("Neg", scores), scores, axis=1) if model.n_outputs == 1 else scores
-
-
-def add_probabilities(graph: Graph, columns: str, model: Model, dtype: str) -> str:
-    """Add the softmax of the scores."""
-    hot = graph.op("Mul", columns, graph.constant(np.asarray(model.temperature, dtype=dtype)))
-    return graph.op("Softmax", hot, axis=1)
-
-
-def label_constant(model: Model) -> NDArray[Any]:
-    """Classes as a tensor ONNX has: int64, bool, float or string."""
-    classes = np.asarray(model.classes)
-    if classes.dtype.kind in "iu":
-        return classes.astype(np.int64)
-    if classes.dtype.kind in "bf":
-        return classes.astype(bool if classes.dtype.kind == "b" else np.float32)
-    return np.array([str(c) for c in classes], dtype=object)
-
-
-def _build(model: Model, dtype: str, compute: str, version: str) -> Any:
-    onnx = import_onnx()
-    graph = _OwnGraph()
-    real = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
-    inner = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(compute))
-
-    def out(name: str, output: str) -> None:
-        if compute == dtype:
-            graph.op("Identity", name, output=output)
-        else:
-            graph.op("Cast", name, to=real, output=output)
-
-    x = "X" if compute == dtype else graph.op("Cast", "X", to=inner)
-    scores = add_scores(graph, x, model, compute)
-    info = onnx.helper.make_tensor_value_info
-    if model.kind == "classifier":
-        columns = both_columns(graph, scores, model)
-        labels = label_constant(model)
-        winner = graph.op("ArgMax", columns, axis=1, keepdims=0)
-        graph.op("Gather", graph.constant(labels), winner, output="label")
-        kind = onnx.TensorProto.STRING if labels.dtype == object else onnx.helper.np_dtype_to_tensor_dtype(labels.dtype)
-        outputs = [info("label", kind, [None])]
-        if model.temperature is not None:
-            out(add_probabilities(graph, columns, model, compute), "probabilities")
-            outputs.append(info("probabilities", real, [None, len(labels)]))
-        out(scores, "scores")
-        outputs.append(info("scores", real, [None, model.n_outputs]))
-    else:
-        out(scores, "variable")
-        outputs = [info("variable", real, [None, model.n_outputs])]
-    proto = onnx.helper.make_model(
-        onnx.helper.make_graph(
-            graph.nodes, "kernsift", [info("X", real, [None, model.n_features])], outputs, graph.constants
-        ),
-        opset_imports=[onnx.helper.make_opsetid("", OPSET)],
-        producer_name="kernsift",
-        producer_version=version,
-        doc_string=f"{model.estimator}: {model.n_basis} kernels ({model.kernel}), computed in {compute}",
-    )
-    proto.ir_version = onnx.helper.find_min_ir_version_for(proto.opset_import)
-    return proto
-
-
-def _measured(model: Model, proto: Any, dtype: str, rows: Array) -> float:
-    """Error of a graph on `rows`, run by onnx's own evaluator."""
-    from onnx.reference import ReferenceEvaluator
-
-    name = "scores" if model.kind == "classifier" else "variable"
-    # a graph that overflows has an infinite error, which is an answer and no reason to warn
-    with np.errstate(all="ignore"):
-        x = rows.astype(dtype)
-        (found,) = ReferenceEvaluator(proto).run([name], {"X": x})
-        if not (np.isfinite(x).all() and np.isfinite(found).all()):
-            return float("inf")
-        return model.error_of(np.asarray(found, dtype=np.float64), x.astype(np.float64))
-
-
-def choose_compute(model: Model, dtype: str, compute: str, rows: Array) -> str:
-    """In what a graph of `dtype` computes: float64 where float32 would not keep its promise."""
-    if compute != "auto" or dtype == "float64":
-        return dtype if compute == "auto" else compute
-    with np.errstate(over="ignore", invalid="ignore"):
-        rough = _measured(model, _build(model, dtype, dtype, ""), dtype, rows)
-    return dtype if rough <= FLOAT32_TOL / 5 else "float64"
 
 
 def to_onnx(
@@ -282,20 +78,16 @@ def to_onnx(
             raise ValueError(f"{name}={value!r} must be one of {list(allowed)}")
     import_onnx()
     if isinstance(estimator, Pipeline):
-        from ._skl2onnx import convert_pipeline
-
         proto = convert_pipeline(estimator, dtype)
     else:
-        from .. import __version__
-
         model = describe(estimator, "ONNX")
         rows = model.probes if X is None else check_array(X, dtype=np.float64)
         inner = choose_compute(model, dtype, compute, rows)
         # 8 bytes a number and some kilobytes of graph: refused before protobuf fails half-way
         _check_size(8 * sum(t.vectors.size + t.coef.size for t in model.terms), _PROTOBUF_BYTES, model)
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is found by measuring
-            proto = _build(model, dtype, inner, __version__)
-        error = _measured(model, proto, dtype, rows)
+            proto = build(model, dtype, inner, __version__)
+        error = measured(model, proto, dtype, rows)
         if not np.isfinite(error):
             raise ValueError(
                 f"dtype={dtype!r} does not hold the numbers of this model; use dtype='float64', or scale X and y "

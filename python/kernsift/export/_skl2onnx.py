@@ -23,7 +23,7 @@ from .. import (
     SubsetLSSVMRegressor,
 )
 from ._model import describe
-from ._onnx import OPSET, add_probabilities, add_scores, both_columns, choose_compute, label_constant
+from ._onnx_graph import OPSET, add_probabilities, add_scores, both_columns, choose_compute, label_constant
 
 _PLAIN = (
     FeatureVectorSelector,

@@ -7,16 +7,13 @@ import inspect
 import os
 from typing import Any
 
+from sklearn import config_context
 from sklearn.base import BaseEstimator
 
-from ..subset.pruned import Path as DeletionPath
-from ..subset.state import Basis, Sketch, SubsetState
 from . import archive as _archive
 from .plain import Decoder, Encoder
 
-# Parts of states that are not arrays themselves.  A name once given stays: old files carry it.
-_RECORDS: dict[str, type] = {"Basis": Basis, "DeletionPath": DeletionPath, "Sketch": Sketch, "SubsetState": SubsetState}
-
+PACKAGE = "kernsift"
 # Modules with estimators beyond those of `kernsift` itself.
 _ELSEWHERE = ("river",)
 
@@ -27,19 +24,17 @@ _REQUESTS = "_metadata_request"
 
 def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     """Write `estimator` to `path`; see :meth:`Estimator.save`."""
-    import kernsift
-
     name = _name_of(type(estimator))
     if name is None:
         raise TypeError(
             f"save knows kernsift's own estimators and {type(estimator).__qualname__} is none of them (a subclass has "
             "code of its own): keep it with pickle or joblib"
         )
-    encoder = Encoder(_RECORDS, _describe)
+    encoder = Encoder(_describe)
     state = {k: encoder.encode(v, k) for k, v in sorted(_state(estimator).items())}
     header = {
         "library": "kernsift",
-        "version": kernsift.__version__,
+        "version": importlib.import_module(PACKAGE).__version__,
         "class": name,
         "state": state,
         "objects": encoder.objects,
@@ -90,7 +85,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     try:
         if not isinstance(state, dict):
             raise ValueError("it has no state")
-        decoder = Decoder(arrays, header.get("objects", []), _RECORDS, _rebuild)
+        decoder = Decoder(arrays, header.get("objects", []), _rebuild)
         return _rebuild(name, {k: decoder.decode(v) for k, v in state.items()})
     except _UnknownParameterError as error:
         raise ValueError(f"{where} holds {error}: update kernsift") from error
@@ -120,7 +115,7 @@ def _describe(value: Any) -> dict[str, Any] | None:
 def _name_of(kind: type) -> str | None:
     package, _, module = kind.__module__.partition(".")
     name = f"{module}.{kind.__name__}" if module in _ELSEWHERE else kind.__name__
-    return name if package == "kernsift" and _class_of(name) is kind else None
+    return name if package == PACKAGE and _class_of(name) is kind else None
 
 
 def _class_of(name: str) -> type | None:
@@ -128,7 +123,7 @@ def _class_of(name: str) -> type | None:
     module, _, plain = name.rpartition(".")
     if module not in ("", *_ELSEWHERE):
         return None
-    home = importlib.import_module(f"kernsift.{module}" if module else "kernsift")
+    home = importlib.import_module(f"{PACKAGE}.{module}" if module else PACKAGE)
     kind = getattr(home, plain, None) if plain in home.__all__ else None
     return kind if isinstance(kind, type) and hasattr(kind, "save") else None
 
@@ -153,8 +148,6 @@ def _rebuild(name: str, state: dict[str, Any]) -> Any:
 
 
 def _set_requests(estimator: Any, requests: dict[str, dict[str, Any]]) -> None:
-    from sklearn import config_context
-
     with config_context(enable_metadata_routing=True):
         for method, asked in requests.items():
             setter = getattr(estimator, f"set_{method}_request", None)

@@ -11,10 +11,12 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+T = TypeVar("T")
 
 _SCALARS = {t.__name__: t for t in (
     np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64,
@@ -22,13 +24,27 @@ _SCALARS = {t.__name__: t for t in (
 )}  # fmt: skip
 
 
+# Parts of states that are not arrays themselves.  A name once given stays: old files carry it.
+RECORDS: dict[str, type] = {}
+
+
+def record(name: str) -> Callable[[type[T]], type[T]]:
+    """Let instances of a dataclass be parts of saved models, under this name."""
+
+    def register(kind: type[T]) -> type[T]:
+        RECORDS[name] = kind
+        return kind
+
+    return register
+
+
 class Encoder:
     """Turns values into JSON; arrays go to ``arrays``, shared and structured things to ``objects``."""
 
-    def __init__(self, records: dict[str, type], describe: Callable[[Any], dict[str, Any] | None]) -> None:
+    def __init__(self, describe: Callable[[Any], dict[str, Any] | None]) -> None:
         self.arrays: dict[str, NDArray[Any]] = {}
         self.objects: list[dict[str, Any]] = []
-        self._records = {t: name for name, t in records.items()}
+        self._records = {t: name for name, t in RECORDS.items()}
         self._describe = describe  # a nested estimator's class and state, or None
         self._seen: dict[int, dict[str, Any]] = {}
         self._alive: list[Any] = []  # what ids in `_seen` belong to
@@ -127,10 +143,9 @@ class Decoder:
         self,
         arrays: dict[str, NDArray[Any]],
         objects: list[Any],
-        records: dict[str, type],
         rebuild: Callable[[str, dict[str, Any]], Any],
     ) -> None:
-        self._arrays, self._records, self._rebuild = arrays, records, rebuild
+        self._arrays, self._rebuild = arrays, rebuild
         self._left = _MOST_COPIES * (sum(values.nbytes for values in arrays.values()) + 2**16)
         self._objects: list[Any] = []
         for content in objects:
@@ -179,7 +194,7 @@ class Decoder:
             case {"random_state": state}:
                 return _random_state(self.decode(state))
             case {"record": str(name), "fields": dict(parts)}:
-                kind: Any = self._records[name]
+                kind: Any = RECORDS[name]
                 return kind(**{k: self.decode(v) for k, v in parts.items()})
             case {"estimator": str(name), "state": dict(state)}:
                 return self._rebuild(name, {k: self.decode(v) for k, v in state.items()})

@@ -16,7 +16,7 @@ import numpy as np
 from .. import _core
 from ..base.probabilities import softmax
 from ..io.core_state import with_targets
-from ..stream.online import OnlineLSSVMClassifier as _Classifier
+from ..stream.classifier import OnlineLSSVMClassifier as _Classifier
 from ..stream.online import OnlineLSSVMRegressor as _Regressor
 from ._rows import Array, RiverStream, Row, base, check_finite, dataframe
 

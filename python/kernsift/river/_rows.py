@@ -12,9 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.kernel import TABLE
+from ..base.targets import Rows
 from ..base.validation import check_rows
+from ..io import model_file
 from ..io.core_state import pack, unpack, with_features
-from ..stream.online import OnlineLSSVMClassifier, OnlineLSSVMRegressor
+from ..stream.classifier import OnlineLSSVMClassifier
+from ..stream.online import OnlineLSSVMRegressor
 
 try:
     from river import base as base
@@ -130,7 +133,7 @@ class RiverStream:
         estimator._validate_params()
         self._width = 1.0 / len(names) if self.gamma is None else float(self.gamma)
         estimator.gamma = np.full(len(names), self._width)
-        self._core = estimator._start(first[None, :], np.ones(1), 1)
+        self._core = estimator._begin(Rows(first[None, :], np.zeros((1, 1)), np.ones(1)))
         self._check_each = not TABLE[estimator.kernel]["stationary"]
         self._name(names)
 
@@ -189,9 +192,7 @@ class RiverStream:
         ----------
         path : str or path-like
         """
-        from ..io.model_file import save
-
-        save(self, path)
+        model_file.save(self, path)
 
     @property
     def n_basis(self) -> int:

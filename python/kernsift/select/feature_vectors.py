@@ -18,12 +18,13 @@ from ..base.validation import (
     Interval,
     check_is_fitted,
     check_rows,
+    check_some_weight,
     check_weights,
     fit_context,
-    unchanged_on_error,
+    transaction,
     validate_data,
 )
-from .selectors import kernel_for
+from .task import kernel_for
 
 Array = NDArray[np.float64]
 _BLOCK = 4096
@@ -141,29 +142,31 @@ class FeatureVectorSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each row in the mean; a row of weight two is the row twice, one of weight zero is not there.
         """
-        with unchanged_on_error(self):
-            rows = np.ascontiguousarray(validate_data(self, X, dtype=[np.float64, np.float32], order="C"), np.float64)
+        with transaction(self) as new:
+            rows = np.ascontiguousarray(validate_data(new, X, dtype=[np.float64, np.float32], order="C"), np.float64)
             weight = check_weights(sample_weight, rows)
-            if not (weight > 0).any():
-                raise ValueError("sample_weight is zero for every row: give at least one row a positive weight")
-            seed = draw_seed(self.random_state)
-            distinct = canonical_rows(rows, weight, seed)
-            kernel = kernel_for(self, self.gamma, rows, distinct)
-            check_rows(kernel, rows)
-            indices, path = self._select(kernel, rows, distinct, seed)
-            if not len(indices):
-                raise ValueError(f"X has no row with k(x, x) > 0 for the {self.kernel} kernel: nothing to choose")
-            vectors = np.ascontiguousarray(rows[indices])
-            # chosen rows are independent to candidate_tol; the factor only has to follow
-            kept, self._factor = _core.select_independent(
-                kernel, vectors, np.arange(len(vectors)), tol=0.0, max_basis=len(vectors)
-            )
-            self.basis_vectors_, self.basis_indices_ = vectors[kept], indices[kept]
-            self.path_ = path[kept]
-            self.reconstruction_error_ = float(path[-1])
-            self._kernel_arguments = kernel.__reduce__()[1]
-            self.gamma_ = kernel.gamma
+            check_some_weight(weight)
+            new._choose(rows, weight)
         return self
+
+    def _choose(self, rows: Array, weight: Array) -> None:
+        seed = draw_seed(self.random_state)
+        distinct = canonical_rows(rows, weight, seed)
+        kernel = kernel_for(self, self.gamma, rows, distinct)
+        check_rows(kernel, rows)
+        indices, path = self._select(kernel, rows, distinct, seed)
+        if not len(indices):
+            raise ValueError(f"X has no row with k(x, x) > 0 for the {self.kernel} kernel: nothing to choose")
+        vectors = np.ascontiguousarray(rows[indices])
+        # chosen rows are independent to candidate_tol; the factor only has to follow
+        kept, self._factor = _core.select_independent(
+            kernel, vectors, np.arange(len(vectors)), tol=0.0, max_basis=len(vectors)
+        )
+        self.basis_vectors_, self.basis_indices_ = vectors[kept], indices[kept]
+        self.path_ = path[kept]
+        self.reconstruction_error_ = float(path[-1])
+        self._kernel_arguments = kernel.__reduce__()[1]
+        self.gamma_ = kernel.gamma
 
     def _select(self, kernel: _core.Kernel, X: Array, rows: Canonical, seed: int) -> tuple[NDArray[np.int64], Array]:
         """Rows chosen and the error after each."""
@@ -211,7 +214,9 @@ class FeatureVectorSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         rows = validate_data(self, X, reset=False, dtype=[np.float64, np.float32], order="C")
         kernel = _core.Kernel(*self._kernel_arguments)
         n, m = len(rows), len(self.basis_vectors_)
-        needed = (n + min(n, _BLOCK) + 512) * m  # all of them, those of a block, and its kernel values
+        needed = (n + min(n, _BLOCK)) * m + _core.basis_coordinates_memory(
+            m=m
+        )  # all of them, those of a block, and its kernel values
         check_memory(needed, f"the coordinates of {n} rows", "transform fewer rows at a time, or lower n_components")
         out = np.empty((n, m), dtype=np.float32 if is_float32(X) else np.float64)
         for first in range(0, len(rows), _BLOCK):
@@ -232,7 +237,7 @@ class FeatureVectorSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         return self.n_components_
 
     def __sklearn_is_fitted__(self) -> bool:
-        return "basis_vectors_" in self.__dict__
+        return hasattr(self, "basis_vectors_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

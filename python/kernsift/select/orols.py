@@ -6,26 +6,16 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.multiclass import check_classification_targets
 
-from ..base.estimator import in_precision_of
-from ..base.targets import class_targets, how_few
-from ..base.validation import (
-    StrOptions,
-    as_targets,
-    check_is_fitted,
-    checked_block,
-    fit_context,
-    unchanged_on_error,
-)
+from ..base.targets import Classification, Regression
+from ..base.validation import StrOptions, fit_context, transaction
 from .orols_base import OROLSBase
 
 # Rows of a kernel block made in Python (the spread of the predictions).
 _BLOCK = 1024
 
 
-class OROLSRegressor(RegressorMixin, OROLSBase):
+class OROLSRegressor(Regression, OROLSBase):
     """Order-recursive orthogonal least squares regression: kernels chosen one by one, the ridge with them.
 
     From a constant, each step adds the kernel column that the selection rule prefers, orthogonalised against those
@@ -136,44 +126,22 @@ class OROLSRegressor(RegressorMixin, OROLSBase):
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each row's squared error; rows of weight zero are skipped.
         """
-        with unchanged_on_error(self):
-            rows, values = checked_block(self, X, y, reset=True, multi_output=True, y_numeric=True)
-            weight = self._check_weights(sample_weight, rows)
-            found = self._select(rows, [as_targets(values)], weight)[0]
-            self._flat = values.ndim == 1
-            self._has_intercept = bool(self.fit_intercept)
-            self._keep_one(rows, found)
-            self._spread = found["spread"]
+        with transaction(self, "learned_gamma_") as new:
+            rows = new._checked(X, y, sample_weight)
+            found = new._select(rows.X, [rows.targets], rows.weight)[0]
+            new._keep_one(rows.X, found)
+            new._spread = found["spread"]
         return self
 
-    def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
-        """Predict, with the standard deviation of a new observation if asked.
+    _spread: NDArray[np.float64]  # S with SS' the covariance of the coefficients, in units of the noise
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        return_std : bool, default=False
-            That of the coefficients and of the noise together. What lies outside the span of the kernels is not in it:
-            far from every centre it is that of the constant. The noise counts that the kernels were chosen by the
-            targets (see ``noise_variance_``), so that with few rows too about 95 % are within 1.96 of it (91 % with 10
-            rows, 93 % with 20).
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        std : ndarray of the same shape, only with ``return_std=True``
-        """
-        scores = self._scores(X)
-        mean = scores[:, 0] if self._flat else scores
-        if not return_std:
-            return in_precision_of(X, mean)
-        rows = self._rows(X)
-        relative = np.empty(len(rows))
-        for first in range(0, len(rows), _BLOCK):
-            block = rows[first : first + _BLOCK]
-            relative[first : first + _BLOCK] = 1.0 + ((self._design(block) @ self._spread) ** 2).sum(axis=1)
-        std = np.sqrt(relative[:, None] * np.atleast_1d(self.noise_variance_))
-        return in_precision_of(X, mean, std[:, 0] if self._flat else std)
+    def _mean_and_variance(self, X: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        relative = np.empty(len(X))
+        for first in range(0, len(X), _BLOCK):
+            part = slice(first, first + _BLOCK)
+            relative[part] = 1.0 + ((self._design(X[part]) @ self._spread) ** 2).sum(axis=1)
+        model = self._fitted()
+        return model.predict(X), relative[:, None] * model.noise_variance
 
     def pseudoinverse(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return K† = U⁻¹H⁻¹Qᵀ for the design K = [1 k(X, basis)], (constant and n_basis_, n_samples).
@@ -202,13 +170,8 @@ class OROLSRegressor(RegressorMixin, OROLSBase):
         """
         return self._pseudoinverse(X, sample_weight, slice(None))
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
 
-
-class OROLSClassifier(ClassifierMixin, OROLSBase):
+class OROLSClassifier(Classification, OROLSBase):
     """Order-recursive orthogonal least squares classification on ±1 targets, one column a class.
 
     Parameters
@@ -314,25 +277,15 @@ class OROLSClassifier(ClassifierMixin, OROLSBase):
         sample_weight : array-like of shape (n_samples,), optional
             Rows of weight zero are skipped; a class that has no other is not a class.
         """
-        with unchanged_on_error(self):
-            rows, labels = checked_block(self, X, y, reset=True)
-            check_classification_targets(labels)
-            weight = self._check_weights(sample_weight, rows)
-            self.classes_ = np.unique(labels[weight > 0])
-            if len(self.classes_) < 2:
-                raise ValueError(
-                    f"a classifier needs at least 2 classes, got {how_few(self.classes_)}: give rows of another"
-                )
-            targets = class_targets(self.classes_, labels, weight)
-            self._flat = len(self.classes_) == 2
-            self._has_intercept = bool(self.fit_intercept)
-            if self._flat or self.basis == "shared":
-                self._keep_one(rows, self._select(rows, [targets], weight)[0])
-                self.class_basis_ = [np.arange(self.n_basis_)] * targets.shape[1]
+        with transaction(self, "learned_gamma_") as new:
+            rows = new._checked(X, y, sample_weight)
+            if new._flat or new.basis == "shared":
+                new._keep_one(rows.X, new._select(rows.X, [rows.targets], rows.weight)[0])
+                new.class_basis_ = [np.arange(new.n_basis_)] * rows.targets.shape[1]
             else:
-                columns = [np.ascontiguousarray(column[:, None]) for column in targets.T]
-                self._keep_classes(rows, self._select(rows, columns, weight))
-            self.n_basis_per_class_ = np.array([len(b) for b in self.class_basis_])
+                columns = [np.ascontiguousarray(column[:, None]) for column in rows.targets.T]
+                new._keep_classes(rows.X, new._select(rows.X, columns, rows.weight))
+            new.n_basis_per_class_ = np.array([len(b) for b in new.class_basis_])
         return self
 
     def _keep_classes(self, X: NDArray[np.float64], found: list[dict[str, Any]]) -> None:
@@ -343,34 +296,10 @@ class OROLSClassifier(ClassifierMixin, OROLSBase):
         union = union[np.lexsort((union // len(X), union % len(X)))]
         place = {int(pair): i for i, pair in enumerate(union)}
         self.class_basis_ = [np.array([place[int(p)] for p in mine], dtype=np.intp) for mine in pairs]
-        self.basis_indices_ = union % len(X)
-        self.basis_vectors_ = X[self.basis_indices_]
-        self._widths = union // len(X)
-        self._coef = np.zeros((len(union), len(found)))
+        coef = np.zeros((len(union), len(found)))
         for column, (mine, f) in enumerate(zip(self.class_basis_, found, strict=True)):
-            self._coef[mine, column] = f["coef"][:, 0]
-        self._intercept = np.array([f["intercept"][0] for f in found])
-        ends = [f["n_basis"] for f in found]
-        self.alpha_ = np.array([f["alpha_path"][m] for f, m in zip(found, ends, strict=True)])
-        self.gcv_ = np.array([f["gcv_path"][m] for f, m in zip(found, ends, strict=True)])
-        self.cost_ = np.array([f["cost"][0] for f in found])
-        self.noise_variance_ = np.array([f["noise"][0] for f in found])
-        self.gcv_path_ = [f["gcv_path"] for f in found]
-        self.alpha_path_ = [f["alpha_path"] for f in found]
-        self.error_path_ = [f["rss_path"] / f["rows"] for f in found]
-        self.selection_path_ = [f["chosen"] for f in found]
-        self.n_dependent_ = [f["n_dependent"] for f in found]
-        self.stopped_by_ = [f["ending"] for f in found]
-
-    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the scores: (n_samples,) for two classes, else (n_samples, n_classes)."""
-        scores = self._scores(X)
-        return in_precision_of(X, scores[:, 0] if self._flat else scores)
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the class with the largest score of each row."""
-        scores = self.decision_function(X)
-        return self.classes_[(scores > 0).astype(np.intp) if self._flat else scores.argmax(axis=1)]
+            coef[mine, column] = f["coef"][:, 0]
+        self._keep(X, union % len(X), union // len(X), coef, found)
 
     def pseudoinverse(
         self, X: ArrayLike, sample_weight: ArrayLike | None = None, label: Any = None
@@ -385,7 +314,7 @@ class OROLSClassifier(ClassifierMixin, OROLSBase):
         label : class label, optional
             Needed when each of several classes has its own kernels.
         """
-        check_is_fitted(self, "basis_vectors_")
+        self._fitted()
         if isinstance(self.stopped_by_, str):
             return self._pseudoinverse(X, sample_weight, self.class_basis_[0])
         known = np.flatnonzero(self.classes_ == label)

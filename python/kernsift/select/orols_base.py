@@ -11,21 +11,20 @@ from sklearn.utils import check_random_state
 
 from .. import _core
 from ..base.canonical import Table, canonical_table, draw_seed
-from ..base.estimator import Estimator
-from ..base.kernel import LEARNING_CONSTRAINTS
+from ..base.expansion import Expansion, KernelExpansion
+from ..base.kernel import LEARNING_CONSTRAINTS, wants_learning
 from ..base.memory import ROW_VECTORS, check_memory
 from ..base.threads import n_threads
 from ..base.validation import (
     Interval,
     RealNotInt,
     StrOptions,
-    check_is_fitted,
     check_rows,
+    check_some_weight,
     check_weights,
-    validate_data,
 )
-from ..widths.learn_gamma import wants_learning, width_of
-from .selectors import kernel_of
+from ..widths.learn_gamma import width_of
+from .task import kernel_of
 
 # Bounds of k(x, x): columns are squared and summed over the rows.
 _SMALLEST, _LARGEST = 1e-70, 1e70
@@ -41,7 +40,7 @@ def _check_columns(kernel: Any, X: NDArray[np.float64]) -> None:
         )
 
 
-class OROLSBase(Estimator):
+class OROLSBase(Expansion):
     """Parameters, selection and prediction of the two estimators."""
 
     _parameter_constraints: dict[str, list[Any]] = {
@@ -124,12 +123,6 @@ class OROLSBase(Estimator):
                 "use alpha='gcv', or stop='gcv' or None"
             )
 
-    def _check_weights(self, sample_weight: ArrayLike | None, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        weight = check_weights(sample_weight, X)
-        if not (weight > 0).any():
-            raise ValueError("sample_weight is zero for every row: give at least one row a positive weight")
-        return weight
-
     def _allowed(self, table: Table) -> NDArray[np.int64]:
         """Places in the table of the rows that may become kernels."""
         if self.candidates is None:
@@ -189,7 +182,6 @@ class OROLSBase(Estimator):
         widths = [self.gamma] if self.gammas is None else list(self.gammas)
         if not widths:
             raise ValueError("gammas is empty: give at least one width, or None to use gamma")
-        self.__dict__.pop("learned_gamma_", None)
         table = canonical_table(X, np.hstack(targets), weight, draw_seed(self.random_state))
         if any(map(wants_learning, widths)):
             learned = width_of(self, table)
@@ -216,12 +208,7 @@ class OROLSBase(Estimator):
             for name in ("gcv_path", "rss_path", "rss", "cost", "noise"):
                 result[name] *= unit * unit
             found.append(result)
-        self._kernel_state: dict[str, Any] = {
-            "name": self.kernel,
-            "degree": int(self.degree),
-            "coef0": float(self.coef0),
-            "centre": kernels[0].centre,
-        }
+        self._kernel_arguments = kernels[0].__reduce__()[1]
         self.gammas_ = np.array([k.gamma for k in kernels])
         self.n_samples_seen_ = len(X)
         return found
@@ -261,94 +248,72 @@ class OROLSBase(Estimator):
             cache_bytes=float(self.cache_size) * 1e6,
         )
 
+    def _keep(
+        self,
+        X: NDArray[np.float64],
+        indices: NDArray[np.int64],
+        which: NDArray[np.intp],
+        coef: NDArray[np.float64],
+        found: list[dict[str, Any]],
+    ) -> None:
+        """Take over a model on rows of X, each with one of the kernels, from the selections that led to it."""
+        intercept, cost, noise = (np.concatenate([f[name] for f in found]) for name in ("intercept", "cost", "noise"))
+        gammas = self.gammas_ if len(self.gammas_) > 1 else None
+        self._expansion = KernelExpansion(
+            self._kernel_arguments, X[indices], indices, coef, intercept, cost, noise, gammas, which
+        )
+        self._has_intercept = bool(self.fit_intercept)
+        facts = {
+            "alpha_": [float(f["alpha_path"][f["n_basis"]]) for f in found],
+            "gcv_": [float(f["gcv_path"][f["n_basis"]]) for f in found],
+            "gcv_path_": [f["gcv_path"] for f in found],
+            "alpha_path_": [f["alpha_path"] for f in found],
+            "error_path_": [f["rss_path"] / f["rows"] for f in found],
+            "selection_path_": [f["chosen"] for f in found],
+            "n_dependent_": [f["n_dependent"] for f in found],
+            "stopped_by_": [f["ending"] for f in found],
+        }
+        for name, values in facts.items():
+            several = np.array(values) if name in ("alpha_", "gcv_") else values
+            setattr(self, name, values[0] if len(values) == 1 else several)
+
     def _keep_one(self, X: NDArray[np.float64], found: dict[str, Any]) -> None:
         """Take over the model of one selection."""
         m = found["n_basis"]
-        self.basis_indices_ = found["chosen"][:m]
-        self.basis_vectors_ = X[self.basis_indices_]
-        self._widths = found["width"][:m]
-        self._coef, self._intercept = found["coef"], found["intercept"]
-        self.alpha_: Any = float(found["alpha_path"][m])
-        self.gcv_: Any = float(found["gcv_path"][m])
-        self.cost_ = self._per_output(found["cost"])
-        self.noise_variance_ = self._per_output(found["noise"])
-        self.gcv_path_, self.alpha_path_ = found["gcv_path"], found["alpha_path"]
-        self.error_path_ = found["rss_path"] / found["rows"]
-        self.selection_path_ = found["chosen"]
-        self.n_dependent_ = found["n_dependent"]
-        self.stopped_by_ = found["ending"]
+        self._keep(X, found["chosen"][:m], found["width"][:m], found["coef"], [found])
 
     # --- the fitted model ---
 
-    def _per_output(self, values: NDArray[np.float64]) -> Any:
-        return float(values[0]) if self._flat else values
+    _expansion: KernelExpansion | None = None
+    _has_intercept: bool
+    gammas_: NDArray[np.float64]
+    alpha_: Any
+    gcv_: Any
+    stopped_by_: Any
 
-    @property
-    def dual_coef_(self) -> NDArray[np.float64]:
-        """Coefficients of the kernels, (n_basis_,) or (n_basis_, outputs)."""
-        check_is_fitted(self, "basis_vectors_")
-        return self._coef[:, 0] if self._flat else self._coef
+    def _model(self) -> KernelExpansion | None:
+        return self._expansion
 
-    @property
-    def intercept_(self) -> Any:
-        """The constant, one per output."""
-        check_is_fitted(self, "basis_vectors_")
-        return self._per_output(self._intercept)
-
-    @property
-    def n_basis_(self) -> int:
-        """Number of kernels."""
-        check_is_fitted(self, "basis_vectors_")
-        return len(self.basis_vectors_)
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(_from_version_0_1(state) if "_coef" in state else state)
 
     @property
     def gamma_(self) -> NDArray[np.float64]:
         """Width in use, one per feature; the first of ``gammas``."""
-        check_is_fitted(self, "basis_vectors_")
+        self._fitted()
         return self.gammas_[0]
 
     @property
     def basis_gammas_(self) -> NDArray[np.float64]:
         """Width of each kernel, (n_basis_, n_features_in_)."""
-        check_is_fitted(self, "basis_vectors_")
-        return self.gammas_[self._widths]
-
-    def _kernels(self) -> list[Any]:
-        k = self._kernel_state
-        return [
-            _core.Kernel(k["name"], np.ascontiguousarray(g), k["degree"], k["coef0"], k["centre"]) for g in self.gammas_
-        ]
-
-    def _rows(self, X: ArrayLike) -> NDArray[np.float64]:
-        return validate_data(self, X, reset=False, dtype=np.float64, order="C")
-
-    def _scores(self, X: ArrayLike) -> NDArray[np.float64]:
-        check_is_fitted(self, "basis_vectors_")
-        X = self._rows(X)
-        out: NDArray[np.float64] | None = None
-        constant = self._intercept
-        for g, kernel in enumerate(self._kernels()):
-            mine = self._widths == g
-            if out is not None and not mine.any():
-                continue
-            part = kernel.expand(
-                np.ascontiguousarray(self.basis_vectors_[mine]),
-                np.ascontiguousarray(self._coef[mine]),
-                constant,
-                X,
-            )
-            out = part if out is None else out + part
-            constant = np.zeros_like(constant)
-        if out is None:
-            raise ValueError("gammas_ is empty: this model has no kernel; fit it again")
-        return out
+        return self.gammas_[self._fitted().which]
 
     def _design(self, X: NDArray[np.float64], which: NDArray[np.intp] | slice = slice(None)) -> NDArray[np.float64]:
         """[1 k(X, basis)], the constant only with an intercept."""
-        vectors, widths = self.basis_vectors_[which], self._widths[which]
-        bias = int(self._has_intercept)
+        model = self._fitted()
+        vectors, widths, bias = model.basis[which], model.which[which], int(self._has_intercept)
         design = np.ones((len(X), bias + len(vectors)))
-        for g, kernel in enumerate(self._kernels()):
+        for g, kernel in enumerate(model.kernels()):
             mine = np.flatnonzero(widths == g)
             if mine.size:
                 design[:, bias + mine] = kernel.matrix(X, np.ascontiguousarray(vectors[mine]))
@@ -357,10 +322,11 @@ class OROLSBase(Estimator):
     def _pseudoinverse(
         self, X: ArrayLike, sample_weight: ArrayLike | None, which: NDArray[np.intp] | slice
     ) -> NDArray[np.float64]:
-        check_is_fitted(self, "basis_vectors_")
         X = self._rows(X)
-        root = np.sqrt(self._check_weights(sample_weight, X))
-        n, m = len(X), len(self.basis_vectors_) + 1
+        weight = check_weights(sample_weight, X)
+        check_some_weight(weight)
+        root = np.sqrt(weight)
+        n, m = len(X), self.n_basis_ + 1
         # the design twice, Q, and Q'/h as it is solved and as it is given back
         check_memory(5 * n * m, f"a pseudoinverse of {n} rows and {m} columns", "give fewer rows, or lower max_basis")
         basis = _core.OrthogonalBasis(np.zeros((n, 1)))
@@ -371,3 +337,16 @@ class OROLSBase(Estimator):
                     "recursion has no next column; give the rows the model was fitted to"
                 )
         return basis.pseudoinverse() * root
+
+
+def _from_version_0_1(state: dict[str, Any]) -> dict[str, Any]:
+    """The state of a model saved before its vectors and coefficients stood together."""
+    parts = dict(state)
+    kernel, gammas = parts.pop("_kernel_state"), parts["gammas_"]
+    arguments = (kernel["name"], gammas[0], kernel["degree"], kernel["coef0"], kernel["centre"])
+    names = ("basis_vectors_", "basis_indices_", "_coef", "_intercept")
+    vectors, indices, coef, intercept = (parts.pop(name) for name in names)
+    cost, noise = (np.atleast_1d(parts.pop(name)) for name in ("cost_", "noise_variance_"))
+    which, several = parts.pop("_widths"), gammas if len(gammas) > 1 else None
+    expansion = KernelExpansion(arguments, vectors, indices, coef, intercept, cost, noise, several, which)
+    return {**parts, "_kernel_arguments": arguments, "_expansion": expansion}

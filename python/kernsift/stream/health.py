@@ -16,7 +16,7 @@ _BOUND = 1 + 1e-6
 
 
 def health(core: Any, alpha: float, max_basis: int | None) -> dict[str, Any]:
-    """Look at the arrays of a core; see :meth:`OnlineBase.health`."""
+    """Look at the arrays of a core; see :meth:`OnlineModel.health`."""
     state: dict[str, Array] = core.state()
     m = len(state["basis"])  # of one moment with the rest, whatever another thread learns
     K = core.kernel.matrix(state["basis"], state["basis"]) if m else np.zeros((0, 0))

@@ -19,14 +19,13 @@ from ..base.validation import (
     check_rows,
     fit_context,
     is_empty_block,
-    unchanged_on_error,
+    transaction,
     validate_data,
 )
-from .base import ADMISSIONS, OUTCOMES
-from .fitted_core import FittedCore
+from .core_model import ADMISSIONS, CoreModel
 
 
-class KernelLSTD(FittedCore):
+class KernelLSTD(CoreModel):
     """Least-squares temporal differences on a small basis of kernels that follows the transitions.
 
     The value of a policy, V(s) = E[r + g r' + g² r'' + ...] for the discount g, from transitions (s, r, s') it makes:
@@ -170,13 +169,14 @@ class KernelLSTD(FittedCore):
         """
         if is_empty_block(S):
             return self
-        with unchanged_on_error(self):
-            return self._learn(S, r, S_next, terminal, start)
+        with transaction(self) as new:
+            new._learn(S, r, S_next, terminal, start)
+        return self
 
     def _learn(
         self, S: ArrayLike, r: ArrayLike, S_next: ArrayLike, terminal: ArrayLike | None, start: ArrayLike | None
-    ) -> Self:
-        begin = not self.__sklearn_is_fitted__()
+    ) -> None:
+        begin = self._core is None
         states = validate_data(self, S, reset=begin, dtype=np.float64, order="C")
         after = check_array(S_next, dtype=np.float64, order="C", input_name="S_next")
         if after.shape != states.shape:
@@ -201,7 +201,6 @@ class KernelLSTD(FittedCore):
         check_rows(core.kernel, after)
         self._core = core
         core.learn(states, rewards, after, ends, starts)
-        return self
 
     def _begin(self, S: NDArray[np.float64]) -> Any:
         kernel = make_kernel(self.kernel, self.gamma, self.degree, self.coef0, S, np.ones(len(S)), self.random_state)
@@ -260,12 +259,9 @@ class KernelLSTD(FittedCore):
         :class:`OnlineLSSVMRegressor`; ``ignored`` (not asked: the next state of a terminal transition, and both of one
         that was skipped); ``skipped``: transitions not learned because they would have made P singular.
         """
-        core = self._fitted()
-        counts = dict(zip(OUTCOMES, core.counters.tolist(), strict=True))
-        evicted = counts.pop("swapped")
-        counts["admitted"] += evicted
+        counts = self._counted()
         del counts["frozen"]
-        return {**counts, "evicted": evicted, "skipped": core.skipped}
+        return {**counts, "skipped": self._fitted().skipped}
 
 
 def _flags(values: ArrayLike | None, n: int, name: str) -> NDArray[np.bool_]:

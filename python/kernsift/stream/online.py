@@ -1,4 +1,4 @@
-"""Online LS-SVM estimators: thin skins over the C++ core (``cpp/core/stream/online_lssvm.hpp``)."""
+"""Online LS-SVM regression over the C++ core (``cpp/core/stream``)."""
 
 from __future__ import annotations
 
@@ -6,25 +6,15 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.multiclass import check_classification_targets
 
-from ..base.estimator import in_precision_of
-from ..base.probabilities import softmax
-from ..base.targets import class_targets, how_few
+from ..base.targets import Regression
 from ..base.threads import n_threads
-from ..base.validation import (
-    check_weights,
-    checked_block,
-    fit_context,
-    is_empty_block,
-    unchanged_on_error,
-)
-from .classes import StreamClassification
-from .rows import StreamRegression
+from ..base.validation import check_some_weight, fit_context, is_empty_block, transaction
+from .learning import FORMER, Prequential, check_delay
+from .online_model import OnlineModel
 
 
-class OnlineLSSVMRegressor(RegressorMixin, StreamRegression):
+class OnlineLSSVMRegressor(Regression, OnlineModel):
     """Online least-squares support vector regression on a small basis that follows the stream.
 
     Each row is learned in O(m²) for m kernels, whatever the number of rows seen [1]_.  A row becomes a kernel when
@@ -126,6 +116,12 @@ class OnlineLSSVMRegressor(RegressorMixin, StreamRegression):
     True
     """
 
+    def _n_outputs(self) -> int | None:
+        kept = self._kept()
+        if self._core is not None:
+            return int(self._core.n_outputs)
+        return None if kept is None else kept.targets.shape[1]
+
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the rows from the beginning, in their order.
@@ -137,8 +133,12 @@ class OnlineLSSVMRegressor(RegressorMixin, StreamRegression):
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each row's squared error; rows of weight zero are skipped.
         """
-        with unchanged_on_error(self):
-            return self._fit_block(X, y, sample_weight, restart=True, whole=True)
+        with transaction(self, *FORMER) as new:
+            rows = new._checked(X, y, sample_weight)
+            if sample_weight is not None:
+                check_some_weight(rows.weight)
+            new._learn(rows, restart=True, whole=True)
+        return self
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -150,39 +150,141 @@ class OnlineLSSVMRegressor(RegressorMixin, StreamRegression):
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : array-like of shape (n_samples,), optional
         """
-        if is_empty_block(X):
-            return self
-        with unchanged_on_error(self):
-            return self._fit_block(X, y, sample_weight, restart=not self.__sklearn_is_fitted__())
-
-    def _fit_block(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, restart: bool, whole: bool = False
-    ) -> Self:
-        if restart:
-            if whole:
-                self.__dict__.pop("_waiting", None)
-            rows, targets, weight = self._with_waiting(*self._first_look(X, y, sample_weight))
-            if not (weight > 0).any():
-                raise ValueError("sample_weight is zero for every row: give at least one row a positive weight")
-        else:
-            rows, targets, weight = self._second_look(X, y, sample_weight)
-        self._learn(rows, targets, weight, restart=restart, whole=whole)
+        if not is_empty_block(X):
+            with transaction(self) as new:
+                new._go_on(X, y, sample_weight)
         return self
 
-    def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
-        """Predict, with the standard deviation of a new observation if asked.
+    @fit_context(prefer_skip_nested_validation=True)
+    def refit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, new_widths: bool = False
+    ) -> Self:
+        """Learn the rows afresh on the present basis: a second pass that removes the loss of the first.
+
+        The basis stays; the coefficients become those of the exact subset-of-regressors solution for these rows.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like of shape (n_samples,), optional
+        new_widths : bool, default=False
+            With gamma="learn": learn the widths anew from these rows, and with them the basis.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from kernsift import OnlineLSSVMRegressor
+        >>> rng = np.random.default_rng(7)
+        >>> X = rng.uniform(-3, 3, (400, 1))
+        >>> y = np.sinc(X[:, 0]) + 0.05 * rng.standard_normal(400)
+        >>> model = OnlineLSSVMRegressor(gamma=1.0, max_basis=12).partial_fit(X, y)
+        >>> one_pass = model.score(X, y)
+        >>> bool(model.refit(X, y).score(X, y) > one_pass)
+        True
+        """
+        self._refit(X, y, sample_weight, new_widths)
+        return self
+
+    def prequential(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        delay: int = 0,
+        return_std: bool = False,
+    ) -> Prequential:
+        """Predict each row, then learn it: the honest error of a stream, and the model moves on.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in ``partial_fit``.
+        delay : int, default=0
+            Rows until a target is known: row i is predicted before row ``i - delay`` is learned.
         return_std : bool, default=False
-            The spread of the model, of what the basis does not span at x, and of the noise, together: the
-            augmented predictive variance of 001.  Far from the basis it returns to the prior's.
+            Also the standard deviation of each prediction.
 
         Returns
         -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        std : ndarray of the same shape, only with ``return_std=True``
+        Prequential
+            Named tuple ``y_pred, error, n_basis, std``: predictions, ``y - y_pred``, kernels before each row, and
+            the standard deviations or None.  NaN where a row is not predicted (see Notes).
+
+        Notes
+        -----
+        A fresh model looks at no row before it has predicted it.  With gamma="scale" or "median" the width comes from
+        the first 100 rows (with "learn", ``learn_rows`` if that is fewer), which are learned and not predicted; nor are
+        the ``delay`` rows after them, whose predictions would know targets too early.  With gamma as a number every row
+        is predicted, the first by 0.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from kernsift import OnlineLSSVMRegressor
+        >>> t = np.arange(500) / 20
+        >>> X, y = np.column_stack([np.sin(t), np.cos(t)]), np.sin(2 * t)
+        >>> result = OnlineLSSVMRegressor(gamma=1.0, alpha=0.01).prequential(X, y)
+        >>> bool(np.abs(result.error[-100:]).max() < 0.05)
+        True
+        """
+        check_delay(delay)
+        with transaction(self) as new:
+            if new._core is None:
+                new._validate_params()
+            rows = new._next(X, y, sample_weight)
+            if return_std and not new._ridge() > 0:
+                raise ValueError("prequential(return_std=True) needs alpha > 0: without a ridge there is no prior")
+            mean, variance, n_basis = new._predict_then_learn(rows, delay, return_std)
+        std = None if variance is None else self._columns(np.sqrt(variance))
+        return Prequential(self._columns(mean), self._columns(rows.targets - mean), n_basis, std)
+
+    def update(self, x: NDArray[np.float64], y: float | NDArray[np.float64], sample_weight: float = 1.0) -> None:
+        """Learn one row without scikit-learn's validation, in microseconds.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n_features,), float64
+        y : float or ndarray of shape (n_outputs,)
+        sample_weight : float, default=1.0
+
+        Notes
+        -----
+        ``update`` may begin a stream.  With gamma="scale" or "median" it keeps the first 100 rows, from which the width
+        is then taken (with "learn", ``learn_rows`` if that is fewer), and learns them together; until then
+        ``predict_one`` raises :class:`sklearn.exceptions.NotFittedError`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from kernsift import OnlineLSSVMRegressor
+        >>> rng = np.random.default_rng(7)
+        >>> X = rng.uniform(-3, 3, (400, 1))
+        >>> y = np.sinc(X[:, 0]) + 0.05 * rng.standard_normal(400)
+        >>> model = OnlineLSSVMRegressor(gamma=1.0).partial_fit(X[:100], y[:100])
+        >>> for x, target in zip(X[100:], y[100:]):
+        ...     model.update(x, target)
+        >>> model.n_samples_seen_
+        400
+        """
+        core = self._core
+        if core is None or self._warm_up is not None:
+            self._arrive(x, np.asarray(y, dtype=np.float64)[None], sample_weight)
+            return
+        target = y if isinstance(y, float) else np.atleast_1d(np.asarray(y, dtype=np.float64))
+        self._learn_one(core, x, target, sample_weight)
+
+    def predict_one(self, x: NDArray[np.float64]) -> Any:
+        """Predict one row without scikit-learn's validation; NaN and infinity are refused.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n_features,), float64
+
+        Returns
+        -------
+        float, or ndarray of shape (n_outputs,)
 
         Examples
         --------
@@ -192,200 +294,14 @@ class OnlineLSSVMRegressor(RegressorMixin, StreamRegression):
         >>> X = rng.uniform(-3, 3, (400, 1))
         >>> y = np.sinc(X[:, 0]) + 0.05 * rng.standard_normal(400)
         >>> model = OnlineLSSVMRegressor(gamma=1.0).fit(X, y)
-        >>> mean, std = model.predict([[0.0], [30.0]], return_std=True)
-        >>> bool(std[0] < 0.06 < std[1])  # far from the rows it knows little
+        >>> bool(abs(model.predict_one(np.array([0.0])) - 1.0) < 0.1)
         True
         """
-        if not return_std:
-            scores = self._scores(X)
-            return in_precision_of(X, scores[:, 0] if self._flat else scores)
+        mean = self._scores_of_one(x)
+        return mean.item() if self._flat else mean
+
+    def _mean_and_variance(self, X: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         self._needs_ridge("predict(return_std=True)")
-        core = self._fitted()
-        mean, spread, delta, noise, alpha = core.predict_with_spread(self._rows(X), n_threads(self.n_jobs))
+        mean, spread, delta, noise, alpha = self._fitted().predict_with_spread(X, n_threads(self.n_jobs))
         # [MATH 1.9] alpha w'Cw + delta in units of the prior, whose scale is noise / alpha; plus the noise itself
-        std = np.sqrt((1.0 + spread + delta / alpha)[:, None] * noise)
-        return in_precision_of(X, *((mean[:, 0], std[:, 0]) if self._flat else (mean, std)))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
-
-
-class OnlineLSSVMClassifier(ClassifierMixin, StreamClassification):
-    """Online least-squares support vector classification, all classes on one basis.
-
-    Regresses on ±1 targets, one column a class (one column in all for two classes), so that k classes share the
-    kernels and the inverse and cost little more than one.  Probabilities are a softmax of the scores with one
-    temperature, learnt from scores given before their row was seen.
-
-    Parameters
-    ----------
-    kernel : {"rbf", "laplacian", "matern32", "matern52", "polynomial", "linear"}, default="rbf"
-    gamma : float, array of shape (n_features,), "scale", "median" or "learn", default="scale"
-    degree, coef0 : int, float
-    alpha : float or "gcv", default=0.1
-    max_basis : int or None, default=500
-    novelty_tol : float, default=1e-2
-    usefulness_tol : float, default=1e-4
-    admission : {"product", "two-part", "per-sample", "novelty"}, default="product"
-    fit_intercept : bool, default=True
-    engine : {"orthonormal", "inverse"}, default="orthonormal"
-    swap_until : int, None or "auto", default="auto"
-    exact_rows : int or "auto", default="auto"
-    oversample : int, default=1
-    hysteresis : float in (0, 1], default=1.0
-    forgetting : float in [1e-6, 1], default=1.0
-    learn_rows : int, default=2000
-    window : int or None, default=None
-    n_jobs : int or None, default=None
-    random_state : int, RandomState or None
-    verbose : int or bool, default=0
-        All as in :class:`OnlineLSSVMRegressor`.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-    basis_vectors_, basis_indices_, dual_coef_, intercept_ : ndarray
-    n_basis_, n_samples_seen_, n_refused_ : int
-    cost_, gcv_, noise_variance_, log_evidence_ : float or ndarray
-    audit_ : dict
-    temperature_ : float
-        Factor on the scores inside the softmax.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_moons
-    >>> from kernsift import OnlineLSSVMClassifier
-    >>> X, y = make_moons(600, noise=0.2, random_state=7)
-    >>> model = OnlineLSSVMClassifier(gamma=2.0).fit(X[:500], y[:500])
-    >>> bool(model.score(X[500:], y[500:]) > 0.9)
-    True
-
-    A stream names its classes in the first call; probabilities add up to one:
-
-    >>> model = OnlineLSSVMClassifier(gamma=2.0).partial_fit(X[:100], y[:100], classes=[0, 1])
-    >>> model = model.partial_fit(X[100:], y[100:])
-    >>> model.predict_proba(X[:2]).sum(axis=1).round(6)
-    array([1., 1.])
-    >>> bool(((model.decision_function(X) > 0) == (model.predict(X) == 1)).all())
-    True
-    >>> model.refit(X, y).n_basis_ < 60  # a second pass on the kernels found
-    True
-    """
-
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn the rows from the beginning, in their order.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-            Rows of weight zero are skipped; a class that has no other is not a class.
-        """
-        with unchanged_on_error(self):
-            return self._fit_block(X, y, None, sample_weight, restart=True, whole=True)
-
-    @fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        classes: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Learn further rows, in their order.  A block without rows changes nothing.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        classes : array-like, optional
-            All labels the stream can bring; needed in the first call.
-        sample_weight : array-like of shape (n_samples,), optional
-        """
-        if is_empty_block(X):
-            return self
-        with unchanged_on_error(self):
-            return self._fit_block(X, y, classes, sample_weight, restart=not self.__sklearn_is_fitted__())
-
-    def _fit_block(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        classes: ArrayLike | None,
-        sample_weight: ArrayLike | None,
-        restart: bool,
-        whole: bool = False,
-    ) -> Self:
-        if restart and whole:
-            self.__dict__.pop("_waiting", None)
-        rows, targets, weight = self._look(X, y, classes, sample_weight, restart)
-        if restart:
-            rows, targets, weight = self._with_waiting(rows, targets, weight)
-        self._learn(rows, targets, weight, restart=restart, whole=whole)
-        return self
-
-    def _look(self, X: ArrayLike, y: ArrayLike, classes: Any, sample_weight: Any, restart: bool) -> Any:
-        begins = restart and "_waiting" not in self.__dict__
-        rows, labels = checked_block(self, X, y, reset=begins)
-        check_classification_targets(labels)
-        weight = check_weights(sample_weight, rows)
-        if begins:
-            if not (weight > 0).any():
-                raise ValueError("sample_weight is zero for every row: give at least one row a positive weight")
-            self.classes_ = np.unique(labels[weight > 0] if classes is None else np.asarray(classes))
-            if len(self.classes_) < 2:
-                raise ValueError(
-                    f"a classifier needs at least 2 classes, got {how_few(self.classes_)}; in partial_fit, "
-                    "name all labels with classes="
-                )
-            self._flat = len(self.classes_) == 2
-        else:
-            if not restart:
-                self._check_unchanged_params()
-            if classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
-                raise ValueError(f"classes={classes!r} differs from the {self.classes_!r} this stream began with")
-        return rows, self._encode(labels, weight), weight
-
-    @fit_context(prefer_skip_nested_validation=True)
-    def refit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, new_widths: bool = False
-    ) -> Self:
-        """Learn the rows afresh on the present basis; see :meth:`OnlineLSSVMRegressor.refit`.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-        new_widths : bool, default=False
-            With gamma="learn": learn the widths anew from these rows, and with them the basis.
-        """
-        self._fitted()
-        self._check_unchanged_params()
-        rows, labels = checked_block(self, X, y, reset=False)
-        weight = check_weights(sample_weight, rows)
-        self._refit(rows, self._encode(labels, weight), weight, new_widths)
-        return self
-
-    def _encode(self, y: NDArray[Any], weight: NDArray[np.float64]) -> NDArray[np.float64]:
-        """±1 targets, one column a class; one column in all for two classes."""
-        hint = "; name all labels in the first partial_fit with classes="
-        return class_targets(self.classes_, y, weight, hint)
-
-    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the scores: (n_samples,) for two classes, else (n_samples, n_classes)."""
-        scores = self._scores(X)
-        return in_precision_of(X, scores[:, 0] if self._flat else scores)
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the most likely class of each row."""
-        scores = self.decision_function(X)
-        return self.classes_[(scores > 0).astype(np.intp) if self._flat else scores.argmax(axis=1)]
-
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the probability of each class, (n_samples, n_classes)."""
-        return in_precision_of(X, softmax(self._scores(X), self.temperature_))
+        return mean, (1.0 + spread + delta / alpha)[:, None] * noise

@@ -9,22 +9,25 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import NotFittedError
 
 from .. import _core
 from ..base.canonical import Table, canonical_table, draw_seed
-from ..base.estimator import Estimator
+from ..base.expansion import Expansion, KernelExpansion
 from ..base.kernel import LEARNING_CONSTRAINTS
 from ..base.progress import progress
+from ..base.targets import Rows
 from ..base.threads import n_threads
 from ..base.validation import (
     Interval,
     StrOptions,
-    check_is_fitted,
     check_rows,
+    check_some_weight,
     check_unchanged,
     check_weights,
+    forget,
     is_empty_block,
-    replaced_at_once,
+    transaction,
     validate_data,
 )
 from ..io.record_batches import Columns, batches_of
@@ -41,7 +44,7 @@ _EPS = np.finfo(np.float64).eps
 _MAY_CHANGE = ("alpha", "keep_path", "keep_sums", "n_jobs")
 
 
-class SubsetBase(Estimator):
+class SubsetBase(Expansion):
     """Parameters, basis, state and solution; the subclasses say what a target is."""
 
     _parameter_constraints: dict[str, list[Any]] = {
@@ -99,17 +102,16 @@ class SubsetBase(Estimator):
 
     # --- the basis ---
 
-    def _table(self, X: Array, targets: Array, weight: Array) -> Table:
-        return canonical_table(X, targets, weight, draw_seed(self.random_state))
+    def _table(self, rows: Rows) -> Table:
+        return canonical_table(*rows, draw_seed(self.random_state))
 
     def _choose(self, table: Table, without_targets: bool = False) -> tuple[Basis, Path | None]:
-        for name in ("learned_gamma_", "path_", "_ridge"):
-            self.__dict__.pop(name, None)
+        forget(self, "learned_gamma_", "path_", "_ridge")
         return choose_basis(self, table, without_targets)
 
     def _begin(self, basis: Basis, path: Path | None) -> None:
         self._basis, self._path = basis, path if self.keep_path and self.keep_sums else None
-        self._state: SubsetState | None = None
+        self._state = None
         self._begun_with = {k: v for k, v in self.get_params(deep=False).items() if k not in _MAY_CHANGE}
         self.gamma_ = basis.kernel_arguments[1]
 
@@ -121,18 +123,22 @@ class SubsetBase(Estimator):
         if self.alpha == "loo":
             raise ValueError(f"alpha='loo' needs another pass over all rows, which {what} does not have; use 'gcv'")
 
+    def _needs_basis(self, what: str) -> None:
+        if self._basis is None:
+            raise NotFittedError(f"{what} needs a basis: call select_basis, fit or partial_fit first")
+
     def _sums_for(self, what: str) -> None:
-        if not self.keep_sums or "_ridge" in self.__dict__:
+        if not self.keep_sums or self._ridge is not None:
             raise ValueError(f"{what} needs the sums over the rows: fit with keep_sums=True")
 
     # --- learning ---
 
-    def _fit_rows(self, X: Array, targets: Array, weight: Array) -> None:
+    def _fit_rows(self, rows: Rows) -> None:
         if not (self.keep_sums or isinstance(self.alpha, Real)):
             raise ValueError(f"keep_sums=False needs a number for alpha, got {self.alpha!r}, chosen by the sums")
         if self.polish:
             check_polish(self.kernel)
-        table = self._table(X, targets, weight)
+        table = self._table(rows)
         self._solve(self._gather(table), table)
         if self.polish:
             moved = polish(task_of(self, self._basis.kernel, table), self._basis, self.alpha_, int(self.polish))
@@ -158,10 +164,6 @@ class SubsetBase(Estimator):
             state = SubsetState.of(basis, *rows, fast=fast, sketch=sketch, out=out, threads=threads)
         return replace(state, n_rows=len(table.given), n_weighted=table.n_weighted)
 
-    def _expect(self, state: SubsetState) -> None:
-        """Take over from the first state what no rows have told yet."""
-        self.__dict__.setdefault("_flat", state.z.shape[1] == 1)
-
     def _sketch(self, X: Array, targets: Array, weight: Array) -> Sketch | None:
         return None
 
@@ -180,14 +182,14 @@ class SubsetBase(Estimator):
         first, *rest = ([] if self._state is None else [self._state]) + states
         m, outputs = first.z.shape
         check_again(self, m, outputs, min(len(rest), 2), "merging sums on")  # the sum so far, and with one more
-        self._expect(first)
+        if self._flat is None:  # no targets have been seen here
+            self._flat = outputs == 1
         self._path = None  # its sums lack the new rows
         self._solve(first.merge(*rest), None)
 
     def _solve(self, state: SubsetState, table: Table | None) -> None:
         """Coefficients from the sums, with alpha as asked for."""
-        if not state.weight > 0:
-            raise ValueError("sample_weight is zero for every row: give at least one row a positive weight")
+        check_some_weight(np.array([state.weight]))
         problem = state.problem(bool(self.fit_intercept), n_threads(self.n_jobs))
         if isinstance(self.alpha, Real):
             alpha = float(self.alpha)
@@ -211,7 +213,7 @@ class SubsetBase(Estimator):
         found = ready(problem, alpha, *state.z.shape).solution(self._basis.L, alpha)
         if self.keep_sums:
             self._state = state
-            self.__dict__.pop("_ridge", None)
+            forget(self, "_ridge")
         else:  # the ridge's factor is in the place of M
             self._state, self._ridge = state.without_sums(), state.M
         self.alpha_ = alpha
@@ -219,24 +221,21 @@ class SubsetBase(Estimator):
         self._coef, self._intercept = found["coef"], found["intercept"]
         self._cost, self._noise = found["cost"], found["noise_variance"]
 
-    def _select_basis(self, X: ArrayLike, y: ArrayLike | None, sample_weight: Any, classes: Any) -> Self:
+    def _select_basis(self, X: ArrayLike, y: ArrayLike | None, sample_weight: Any, *classes: Any) -> None:
         self._validate_params()
         self._no_loo("select_basis")
+        if y is None:
+            if isinstance(self.basis, str) and self.basis in SUPERVISED:
+                raise ValueError(f"basis={self.basis!r} looks at y: give y to select_basis")
+            X_rows = validate_data(self, X, dtype=np.float64, order="C")
+            rows = Rows(X_rows, np.zeros((len(X_rows), 1)), check_weights(sample_weight, X_rows))
+            forget(self, "_flat")
+        else:
+            rows = self._checked(X, y, sample_weight, *classes)
+        forget(self, "_state", "_ridge")
         self._sums_for("select_basis")
-        with replaced_at_once(self) as new:
-            if y is None:
-                if isinstance(new.basis, str) and new.basis in SUPERVISED:
-                    raise ValueError(f"basis={new.basis!r} looks at y: give y to select_basis")
-                rows = validate_data(new, X, dtype=np.float64, order="C")
-                weight = check_weights(sample_weight, rows)
-                new.__dict__.pop("_flat", None)
-                targets = np.zeros((len(rows), 1))
-            else:
-                rows, targets, weight = new._block(X, y, sample_weight, classes, restart=True)
-            new.__dict__.pop("_state", None)
-            basis, _ = new._choose(new._table(rows, targets, weight), without_targets=y is None)
-            new._begin(basis, None)
-        return self
+        basis, _ = self._choose(self._table(rows), without_targets=y is None)
+        self._begin(basis, None)
 
     def accumulate(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> SubsetState:
         """Sum over rows on the chosen basis and return the sums; the model stays as it is.
@@ -252,16 +251,16 @@ class SubsetBase(Estimator):
         SubsetState
             To be added to others (`state.merge(other)`) and to a model (`model.merge(state)`).
         """
-        check_is_fitted(self, "_basis", msg="accumulate needs a basis: call select_basis, fit or partial_fit first")
+        self._needs_basis("accumulate")
         self._check_unchanged_params()
-        return self._sums_of(*self._block(X, y, sample_weight, None, restart=False))
+        return self._sums_of(self._checked(X, y, sample_weight, begin=False))
 
-    def _sums_of(self, rows: Array, targets: Array, weight: Array) -> SubsetState:
+    def _sums_of(self, rows: Rows) -> SubsetState:
         """Sums over rows on the basis there is."""
-        check_rows(self._basis.kernel, rows)
-        check_more(self, len(self._basis.vectors), rows, targets.shape[1])
-        sketch, threads = self._sketch(rows, targets, weight), n_threads(self.n_jobs)
-        return SubsetState.of(self._basis, rows, targets, weight, sketch=sketch, threads=threads)
+        check_rows(self._basis.kernel, rows.X)
+        check_more(self, len(self._basis.vectors), rows.X, rows.targets.shape[1])
+        sketch, threads = self._sketch(*rows), n_threads(self.n_jobs)
+        return SubsetState.of(self._basis, *rows, sketch=sketch, threads=threads)
 
     def merge(self, *others: Any) -> Self:
         """Add the rows of others to this model: exact, in any order.  Without others, solve again (for a new alpha).
@@ -271,34 +270,35 @@ class SubsetBase(Estimator):
         *others : SubsetState or fitted estimator
             On the same basis and kernel.
         """
-        check_is_fitted(self, "_basis", msg="merge needs a basis: call select_basis, fit or partial_fit first")
+        self._needs_basis("merge")
         self._no_loo("merge")
         self._sums_for("merge")
         states: list[Any] = [getattr(o, "_state", None) if isinstance(o, SubsetBase) else o for o in others]
-        with replaced_at_once(self) as new:
+        with transaction(self) as new:
             if states:
                 new._add(states)
             elif new._state is not None:  # nothing new but perhaps alpha
                 new._solve(new._state, None)
         return self
 
-    def _partial(self, X: ArrayLike, y: ArrayLike, sample_weight: Any, classes: Any) -> None:
+    def _partial(self, X: ArrayLike, y: ArrayLike, sample_weight: Any, *classes: Any) -> None:
         self._no_loo("partial_fit")
         self._sums_for("partial_fit")
-        restart = "_basis" not in self.__dict__
-        if not restart:
+        if self._basis is not None:
             self._check_unchanged_params()
-        rows, targets, weight = self._block(X, y, sample_weight, classes, restart=restart)
-        if restart:
-            self._begin(self._choose(self._table(rows, targets, weight))[0], None)
-        self._add([self._sums_of(rows, targets, weight)])
+        self._add([self._sums_on_first(X, y, sample_weight, *classes)])
 
-    def _block(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: Any, classes: Any, restart: bool
-    ) -> tuple[Array, Array, Array]:
+    def _sums_on_first(self, X: ArrayLike, y: ArrayLike, sample_weight: Any, *classes: Any) -> SubsetState:
+        """Sums over rows, on a basis chosen from them where there is none yet."""
+        rows = self._checked(X, y, sample_weight, *classes, begin=self._basis is None)
+        if self._basis is None:
+            self._begin(self._choose(self._table(rows))[0], None)
+        return self._sums_of(rows)
+
+    def _checked(self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None, *, begin: bool = True) -> Rows:
         raise NotImplementedError
 
-    def _batches(self, batches: Any, classes: Any, target: Any, weight: str | None, verbose: bool) -> Self:
+    def _batches(self, batches: Any, target: Any, weight: str | None, verbose: bool, *classes: Any) -> Self:
         """Learn batches one after another; solve once, at the end."""
         self._validate_params()
         self._no_loo("fit_batches")
@@ -306,16 +306,15 @@ class SubsetBase(Estimator):
         batches, n_rows = batches_of(batches)
         columns = Columns(target, weight)
         interrupted = False
-        with replaced_at_once(self) as new, progress(n_rows, sys.stderr, hidden=not verbose) as advance:
-            for name in ("_basis", "_state"):
-                new.__dict__.pop(name, None)
+        with transaction(self) as new, progress(n_rows, sys.stderr, hidden=not verbose) as advance:
+            forget(new, "_basis", "_state")
             total: SubsetState | None = None
             try:
                 for batch in batches:
                     X, y, *v = columns.split(batch)
                     if is_empty_block(X):
                         continue
-                    part = new._sums_of_batch(X, y, v[0] if v else None, classes)
+                    part = new._sums_on_first(X, y, v[0] if v else None, *classes)
                     if total is not None:
                         check_again(new, len(total.z), total.z.shape[1], 1, "adding a batch to sums on")
                     total = part if total is None else total.merge(part)
@@ -333,13 +332,6 @@ class SubsetBase(Estimator):
             raise KeyboardInterrupt
         return self
 
-    def _sums_of_batch(self, X: Any, y: Any, weight: Any, classes: Any) -> SubsetState:
-        restart = "_basis" not in self.__dict__
-        rows = self._block(X, y, weight, classes, restart=restart)
-        if restart:
-            self._begin(self._choose(self._table(*rows))[0], None)
-        return self._sums_of(*rows)
-
     def resize(self, n_basis: int) -> Self:
         """Go to another size on the path of deletions, without another pass over the rows.
 
@@ -348,7 +340,7 @@ class SubsetBase(Estimator):
         n_basis : int
             At most the number of elements the deletion began with (``oversample * max_basis``).
         """
-        check_is_fitted(self)
+        self._fitted()
         self._sums_for("resize")
         if self._path is None:
             raise ValueError("resize needs the path of basis='pruned' as fit left it (keep_path=True, no rows since)")
@@ -356,89 +348,54 @@ class SubsetBase(Estimator):
         if not 1 <= n_basis <= most:
             raise ValueError(f"n_basis={n_basis!r} is not between 1 and the {most} elements the deletion began with")
         self._no_loo("resize")
-        with replaced_at_once(self) as new:
+        with transaction(self) as new:
             assert new._state is not None
+            assert new._path is not None
             check_again(new, int(n_basis), new._coef.shape[1], 2, "going down to")  # L and M
             rows = {name: getattr(new._state, name) for name in ("sketch", "n_rows", "n_weighted")}  # the caller's
             new._basis = new._path.basis_at(int(n_basis))
             state = new._path.at(int(n_basis), new._basis)
-            new._solve(SubsetState(**{**state.__dict__, **rows}), None)
+            new._solve(replace(state, **rows), None)
         return self
 
     # --- the model ---
 
-    _flat: bool  # one output given as a vector: answers are vectors too
-    _ridge: Array | None  # with keep_sums=False, in the place of the sums: the ridge's factor
+    _basis: Basis = None  # type: ignore[assignment]  # until one is chosen
+    _path: Path | None = None
+    _state: SubsetState | None = None
+    _ridge: Array | None = None  # with keep_sums=False, in the place of the sums: the ridge's factor
+    _in_single = True
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return self.__dict__.get("_state") is not None
-
-    def _fitted(self, name: str) -> Any:
-        check_is_fitted(self)
-        return self.__dict__[name]
-
-    def _per_output(self, values: Array) -> Any:
-        return float(values[0]) if self._flat else values
-
-    @property
-    def basis_vectors_(self) -> Array:
-        """The kernels' centres, (n_basis_, n_features_in_)."""
-        return self._fitted("_basis").vectors
-
-    @property
-    def basis_indices_(self) -> NDArray[np.int64]:
-        """Row numbers of the kernels' centres in the table they were chosen from; -1 for vectors that are no rows."""
-        return self._fitted("_basis").indices
-
-    @property
-    def dual_coef_(self) -> Array:
-        """Coefficients of the kernels, (n_basis_,) or (n_basis_, outputs)."""
-        coef = self._fitted("_coef")
-        return coef[:, 0] if self._flat else coef
-
-    @property
-    def intercept_(self) -> Any:
-        """The constant, one per output."""
-        return self._per_output(self._fitted("_intercept"))
-
-    @property
-    def n_basis_(self) -> int:
-        """Number of kernels."""
-        return len(self.basis_vectors_)
+    def _model(self) -> KernelExpansion | None:
+        basis = self._basis
+        if basis is None or self._state is None:
+            return None
+        return KernelExpansion(
+            basis.kernel_arguments,
+            basis.vectors,
+            basis.indices,
+            self._coef,
+            self._intercept,
+            self._cost,
+            self._noise,
+        )
 
     @property
     def state_(self) -> SubsetState:
         """The sums the model follows from; they add (see :meth:`merge`)."""
-        state = self._fitted("_state")
+        self._fitted()
+        state = self._state
+        assert state is not None
         if not state.has_sums:
             raise AttributeError("the sums were not kept: fit with keep_sums=True")
         return state
 
     def _problem(self) -> _core.RidgeProblem:
         """The least-squares problem of the model as it is."""
-        state, ridge = self._fitted("_state"), self.__dict__.get("_ridge")
-        return state.problem(bool(self.fit_intercept), n_threads(self.n_jobs), ridge, self.alpha_)
-
-    @property
-    def cost_(self) -> Any:
-        """Regularised cost ξ, per output."""
-        return self._per_output(self._fitted("_cost"))
-
-    @property
-    def noise_variance_(self) -> Any:
-        """Estimate of the noise variance from the cost, per output."""
-        return self._per_output(self._fitted("_noise"))
+        assert self._state is not None
+        return self._state.problem(bool(self.fit_intercept), n_threads(self.n_jobs), self._ridge, self.alpha_)
 
     @property
     def gcv_(self) -> Any:
         """Generalised cross-validation score at ``alpha_``, per output."""
-        return self._per_output(self.state_.problem(bool(self.fit_intercept)).gcv(self.alpha_))
-
-    def _scores(self, X: ArrayLike) -> NDArray[Any]:
-        """f(x), in single precision for rows that come in it."""
-        check_is_fitted(self)
-        rows = validate_data(self, X, reset=False, dtype=[np.float64, np.float32], order="C")
-        kernel = self._basis.kernel
-        expand = kernel.expand_single if rows.dtype == np.float32 else kernel.expand
-        coef = np.ascontiguousarray(self._coef)
-        return expand(self._basis.vectors, coef, self._intercept, rows, n_threads(self.n_jobs))
+        return self._columns(self.state_.problem(bool(self.fit_intercept)).gcv(self.alpha_))

@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..base.canonical import Table, canonical_rows, draw_seed
+from ..base.kernel import wants_learning
 from ..base.memory import check_memory
 from ..base.threads import n_threads
 from ..base.validation import check_rows
 from ..select.feature_vectors import FeatureVectorSelector
-from ..select.selectors import SELECTORS, Task, kernel_of, select
-from ..widths.learn_gamma import wants_learning, width_of
+from ..select.selectors import SELECTORS, select
+from ..select.task import Task, kernel_of
+from ..widths.learn_gamma import width_of
 from .pruned import Path, enough, errors_held_out, prune
 from .state import Basis, solution_doubles, sums_doubles
 

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..base.axes import axes_or_new
 from ..base.validation import check_is_fitted
 from .base import SubsetBase
 
@@ -167,8 +168,6 @@ class PruningPathDisplay:
         **kwargs : dict
             For ``ax.plot``.
         """
-        from ..base.axes import axes_or_new
-
         ax = axes_or_new(ax)
         label = self.estimator_name if name is None else name
         (self.line_,) = ax.plot(self.n_basis, self.values, **{"label": label, **kwargs})

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from .. import _core
 from ..base.kernel import TABLE
 from ..base.memory import ROW_VECTORS, check_memory
-from ..select.selectors import Task
+from ..select.task import Task
 from ..widths.search import ALPHA_BOX, GAIN, JITTER, descend
 from .state import Basis, SubsetState, error_on
 
@@ -42,7 +42,7 @@ def polish(task: Task, basis: Basis, alpha: float, iterations: int) -> Basis | N
     points = (6 * iterations + 80) * m * width
     problem_of_all = _core.WidthProblem.memory_needed(n=learned, m=m, d=width)
     check_memory(
-        problem_of_all + 3 * held_out * m + 512 * m + points + ROW_VECTORS * len(task.X),
+        problem_of_all + 3 * held_out * m + _core.basis_coordinates_memory(m=m) + points + ROW_VECTORS * len(task.X),
         f"polishing {m} kernels on {learned} rows",
         "set polish=0, or take fewer kernels (max_basis)",
     )

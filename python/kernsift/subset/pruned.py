@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..base.memory import check_memory
-from ..select.selectors import Task
+from ..io.plain import record
+from ..select.task import Task
 from .state import Basis, SubsetState, error_on, rounding, solution_doubles, sums_doubles
 
 Array = NDArray[np.float64]
@@ -29,6 +30,7 @@ _PLENTY = 50
 _FRACTION = 0.1
 
 
+@record("DeletionPath")
 @dataclass(frozen=True)
 class Path:
     """Sums on all the elements of the start, in kernel coordinates, and the order in which they were deleted."""

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..base.memory import ROW_VECTORS, check_memory
-from ..select.selectors import GIVEN_TOL
+from ..io.plain import record
+from ..select.task import GIVEN_TOL
 
 Array = NDArray[np.float64]
 
@@ -25,6 +26,7 @@ FAST_GROWTH = 1e8
 _EPS = np.finfo(np.float64).eps
 
 
+@record("Basis")
 @dataclass(frozen=True)
 class Basis:
     """Kernel, basis vectors and the factor L of their kernel matrix, a lower triangle: nothing above it is read."""
@@ -95,6 +97,7 @@ class Basis:
         return _core.whitening_growth(self.L)
 
 
+@record("Sketch")
 @dataclass(frozen=True)
 class Sketch:
     """Rows of the smallest keys, with their class codes and weights: the same whatever the order and the parts."""
@@ -127,6 +130,7 @@ class Sketch:
         return type(self)(self.keys[kept], self.codes[kept], total, np.ascontiguousarray(self.X[kept]))
 
 
+@record("SubsetState")
 @dataclass(frozen=True)
 class SubsetState:
     """Sums over rows on one basis, as plain arrays; sums over disjoint rows add by :meth:`merge`.

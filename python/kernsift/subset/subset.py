@@ -4,35 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.multiclass import check_classification_targets
 
 from .. import _core
-from ..base.estimator import in_precision_of
-from ..base.probabilities import fit_temperature, softmax
-from ..base.targets import class_targets, how_few
+from ..base.probabilities import fit_temperature
+from ..base.targets import Probabilities, Regression
 from ..base.threads import n_threads
-from ..base.validation import (
-    as_targets,
-    at_this_moment,
-    check_weights,
-    checked_block,
-    fit_context,
-    is_empty_block,
-    replaced_at_once,
-    validate_data,
-)
+from ..base.validation import fit_context, is_empty_block, transaction
 from .base import SubsetBase
 from .state import Sketch, SubsetState, ready
 
 Array = NDArray[np.float64]
 
 
-class SubsetLSSVMRegressor(RegressorMixin, SubsetBase):
+class SubsetLSSVMRegressor(Regression, SubsetBase):
     """Least-squares support vector regression on a chosen basis, exact over any number of rows.
 
     The subset of regressors: few kernels, all rows.  The rows enter through sums of bounded size, so that blocks,
@@ -138,8 +127,8 @@ class SubsetLSSVMRegressor(RegressorMixin, SubsetBase):
         sample_weight : array-like of shape (n_samples,), optional
             A row of weight two is the row twice; rows of weight zero are skipped.
         """
-        with replaced_at_once(self) as new:
-            new._fit_rows(*new._block(X, y, sample_weight, None, restart=True))
+        with transaction(self) as new:
+            new._fit_rows(new._checked(X, y, sample_weight))
         return self
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -154,8 +143,8 @@ class SubsetLSSVMRegressor(RegressorMixin, SubsetBase):
         """
         if is_empty_block(X):
             return self
-        with replaced_at_once(self) as new:
-            new._partial(X, y, sample_weight, None)
+        with transaction(self) as new:
+            new._partial(X, y, sample_weight)
         return self
 
     def fit_batches(
@@ -183,7 +172,7 @@ class SubsetLSSVMRegressor(RegressorMixin, SubsetBase):
         verbose : bool, default=False
             Show a bar on the terminal.
         """
-        return self._batches(batches, None, target, weight, verbose)
+        return self._batches(batches, target, weight, verbose)
 
     def select_basis(self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Choose kernel width and basis on a sample, and learn nothing from it yet.
@@ -197,55 +186,20 @@ class SubsetLSSVMRegressor(RegressorMixin, SubsetBase):
             Only for a basis that looks at y ("pruned", "online", "orols").
         sample_weight : array-like of shape (n_samples,), optional
         """
-        return self._select_basis(X, y, sample_weight, None)
+        with transaction(self) as new:
+            new._select_basis(X, y, sample_weight)
+        return self
 
-    def _block(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: Any, classes: Any, restart: bool
-    ) -> tuple[Array, Array, Array]:
-        rows, values = checked_block(self, X, y, reset=restart, multi_output=True, y_numeric=True)
-        weight = check_weights(sample_weight, rows)
-        targets = as_targets(values)
-        if restart or "_flat" not in self.__dict__:
-            self._flat = values.ndim == 1
-        elif self.__dict__.get("_state") is not None and targets.shape[1] != self._coef.shape[1]:
-            raise ValueError(f"y has {targets.shape[1]} outputs but this model began with {self._coef.shape[1]}")
-        return rows, targets, weight
-
-    def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
-        """Predict, with the standard deviation of a new observation if asked.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        return_std : bool, default=False
-            The spread of the model, of what the basis does not span at x, and of the noise, together.  Far from the
-            basis it returns to the prior's.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        std : ndarray of the same shape, only with ``return_std=True``
-        """
-        self = at_this_moment(self)  # where another thread learns
-        scores = self._scores(X)
-        mean = scores[:, 0] if self._flat else scores
-        if not return_std:
-            return in_precision_of(X, mean)
+    def _mean_and_variance(self, X: Array) -> tuple[Array, Array]:
         if self.alpha_ == 0:
             raise ValueError("predict(return_std=True) needs alpha > 0: without a ridge there is no prior")
-        rows = validate_data(self, X, reset=False, dtype=np.float64, order="C")
-        problem, threads = ready(self._problem(), self.alpha_, *self._coef.shape), n_threads(self.n_jobs)
-        relative = problem.relative_variance(**self._basis.core, X=rows, alpha=self.alpha_, threads=threads)
-        std = np.sqrt(relative[:, None] * self._noise)
-        return in_precision_of(X, mean, std[:, 0] if self._flat else std)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
+        model, threads = self._fitted(), n_threads(self.n_jobs)
+        problem = ready(self._problem(), self.alpha_, *model.coef.shape)
+        relative = problem.relative_variance(**self._basis.core, X=X, alpha=self.alpha_, threads=threads)
+        return model.predict(X, threads), relative[:, None] * model.noise_variance
 
 
-class SubsetLSSVMClassifier(ClassifierMixin, SubsetBase):
+class SubsetLSSVMClassifier(Probabilities, SubsetBase):
     """Least-squares support vector classification on a chosen basis, all classes on one.
 
     Regresses on ±1 targets, one column a class (one in all for two classes).  Probabilities are a softmax of the scores
@@ -302,8 +256,8 @@ class SubsetLSSVMClassifier(ClassifierMixin, SubsetBase):
         sample_weight : array-like of shape (n_samples,), optional
             A row of weight two is the row twice; rows of weight zero are skipped.
         """
-        with replaced_at_once(self) as new:
-            new._fit_rows(*new._block(X, y, sample_weight, None, restart=True))
+        with transaction(self) as new:
+            new._fit_rows(new._checked(X, y, sample_weight))
         return self
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -326,7 +280,7 @@ class SubsetLSSVMClassifier(ClassifierMixin, SubsetBase):
         """
         if is_empty_block(X):
             return self
-        with replaced_at_once(self) as new:
+        with transaction(self) as new:
             new._partial(X, y, sample_weight, classes)
         return self
 
@@ -351,7 +305,7 @@ class SubsetLSSVMClassifier(ClassifierMixin, SubsetBase):
         verbose : bool, default=False
             Show a bar on the terminal.
         """
-        return self._batches(batches, classes, target, weight, verbose)
+        return self._batches(batches, target, weight, verbose, classes)
 
     def select_basis(
         self,
@@ -372,66 +326,23 @@ class SubsetLSSVMClassifier(ClassifierMixin, SubsetBase):
             All labels the parts can bring; those of the sample if not given.
         sample_weight : array-like of shape (n_samples,), optional
         """
-        return self._select_basis(X, y, sample_weight, classes)
-
-    def _block(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: Any, classes: Any, restart: bool
-    ) -> tuple[Array, Array, Array]:
-        rows, labels = checked_block(self, X, y, reset=restart)
-        check_classification_targets(labels)
-        weight = check_weights(sample_weight, rows)
-        if restart or "classes_" not in self.__dict__:
-            if not (weight > 0).any():
-                raise ValueError("sample_weight is zero for every row: give at least one row a positive weight")
-            self.classes_ = np.unique(labels[weight > 0] if classes is None else np.asarray(classes))
-            if len(self.classes_) < 2:
-                raise ValueError(
-                    f"a classifier needs at least 2 classes, got {how_few(self.classes_)}; in partial_fit and "
-                    "fit_batches, name all labels with classes="
-                )
-            self._flat = len(self.classes_) == 2
-        elif classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
-            raise ValueError(f"classes={classes!r} differs from the {self.classes_!r} this model began with")
-        hint = "; name all labels in the first call with classes="
-        return rows, class_targets(self.classes_, labels, weight, hint), weight
-
-    def _codes(self, targets: Array) -> NDArray[np.intp]:
-        return (targets[:, 0] > 0).astype(np.intp) if self._flat else targets.argmax(axis=1)
+        with transaction(self) as new:
+            new._select_basis(X, y, sample_weight, classes)
+        return self
 
     def _sketch(self, X: Array, targets: Array, weight: Array) -> Sketch:
-        return Sketch.of(X, self._codes(targets), weight)
+        return Sketch.of(X, self._codes_of(targets), weight)
 
     def _with_sketch(self, state: SubsetState, X: Array, targets: Array, weight: Array) -> SubsetState:
-        return SubsetState(**{**state.__dict__, "sketch": self._sketch(X, targets, weight)})
+        return replace(state, sketch=self._sketch(X, targets, weight))
 
     def _take(self, state: SubsetState, problem: _core.RidgeProblem, alpha: float) -> None:
         super()._take(state, problem, alpha)
         sketch = state.sketch
         assert sketch is not None
-        targets = np.full((len(sketch.codes), len(state.yy)), -1.0)
-        if self._flat:
-            targets[sketch.codes == 1] = 1.0
-        else:
-            targets[np.arange(len(targets)), sketch.codes] = 1.0
+        targets = np.ascontiguousarray(self._targets_of(sketch.codes))
         if self.keep_sums and not problem.above_rounding(alpha):
             alpha = max(alpha, problem.precision * problem.largest)
         rows: dict[str, Any] = {"X": sketch.X, "Y": targets, "weight": sketch.weight}
         scores = ready(problem, alpha, *state.z.shape).left_out(**self._basis.core, **rows, alpha=alpha)
         self.temperature_ = fit_temperature(scores, sketch.codes, sketch.weight)
-
-    def decision_function(self, X: ArrayLike) -> Array:
-        """Return the scores: (n_samples,) for two classes, else (n_samples, n_classes)."""
-        self = at_this_moment(self)
-        scores = self._scores(X)
-        return in_precision_of(X, scores[:, 0] if self._flat else scores)
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the most likely class of each row."""
-        self = at_this_moment(self)
-        scores = self.decision_function(X)
-        return self.classes_[(scores > 0).astype(np.intp) if self._flat else scores.argmax(axis=1)]
-
-    def predict_proba(self, X: ArrayLike) -> Array:
-        """Return the probability of each class, (n_samples, n_classes)."""
-        self = at_this_moment(self)
-        return in_precision_of(X, softmax(self._scores(X), self.temperature_))

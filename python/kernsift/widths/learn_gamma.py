@@ -16,7 +16,7 @@ from ..base.canonical import Table, canonical_table, draw_seed
 from ..base.kernel import TABLE
 from ..base.memory import ROW_VECTORS, check_memory
 from ..base.targets import class_targets
-from ..base.validation import Interval, StrOptions, as_targets, check_weights
+from ..base.validation import Interval, StrOptions, as_targets, check_some_weight, check_weights
 from .search import (
     LONGEST,
     Problem,
@@ -134,8 +134,7 @@ def learn_gamma(
         classification = labels.dtype.kind not in "fiu"
     rows, checked = check_X_y(X, y, dtype=np.float64, order="C", multi_output=True, y_numeric=not classification)
     weight = check_weights(sample_weight, rows)
-    if not (weight > 0).any():
-        raise ValueError("sample_weight is zero for every row: give at least one row a positive weight")
+    check_some_weight(weight)
     if classification:
         classes = np.unique(checked[weight > 0])
         if len(classes) < 2:
@@ -240,11 +239,6 @@ def learn(
     alpha = float(np.exp(x[-1]) * total)
     work = (len(rows), problem.m, problem.evaluations)
     return _report(gamma, unit, active, alpha, error, error_one, chosen, how, held_out, work, begin)
-
-
-def wants_learning(gamma: Any) -> bool:
-    """Whether gamma is "learn"."""
-    return isinstance(gamma, str) and gamma == "learn"
 
 
 def learned_width(estimator: Any, X: Array, targets: Array, weight: Array) -> Array:

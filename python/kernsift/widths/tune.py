@@ -14,10 +14,11 @@ from sklearn.base import clone
 from .. import _core
 from ..base.canonical import Canonical, Table, canonical_rows, draw_seed
 from ..base.memory import check_memory
-from ..base.validation import as_targets, check_array, check_weights, checked_block, ridge_grid
+from ..base.targets import Rows
+from ..base.validation import check_array, check_some_weight, check_weights, ridge_grid
 from ..dense.base import ALPHAS, GAMMA_FACTORS, BatchLSSVM
-from ..select.selectors import kernel_for
-from ..stream.base import OnlineBase
+from ..select.task import kernel_for
+from ..stream.online_model import OnlineModel
 from ..subset.base import SubsetBase
 from ..subset.state import Basis, SubsetState, solution_doubles, sums_doubles
 
@@ -139,8 +140,7 @@ def tune(
     grid = ALPHAS if alphas is None else ridge_grid(alphas)
     rows = check_array(X, dtype=np.float64, order="C", input_name="X")
     weight = check_weights(sample_weight, rows)
-    if not (weight > 0).any():
-        raise ValueError("sample_weight is zero for every row: give at least one row a positive weight")
+    check_some_weight(weight)
     widths = _widths(estimator, gammas, rows, canonical_rows(rows, weight, draw_seed(estimator.random_state)))
 
     found: list[_Width] = []
@@ -186,7 +186,7 @@ def _objects(values: list[Any]) -> NDArray[Any]:
 def _family(estimator: Any, criterion: str) -> Callable[..., Iterator[_Width]]:
     if isinstance(estimator, SubsetBase):
         return _subset
-    if isinstance(estimator, OnlineBase):
+    if isinstance(estimator, OnlineModel):
         if estimator.engine == "inverse" or estimator.forgetting < 1:
             what = "engine='inverse'" if estimator.engine == "inverse" else f"forgetting={estimator.forgetting!r}"
             raise ValueError(
@@ -227,18 +227,16 @@ def _widths(estimator: Any, gammas: Iterable[Any] | None, X: Array, rows: Canoni
     return widths
 
 
-def _criterion(
-    problem: _core.RidgeProblem, basis: Basis, rows: tuple[Array, Array, Array], alphas: Array, criterion: str
-) -> Array:
+def _criterion(problem: _core.RidgeProblem, basis: Basis, rows: Rows, alphas: Array, criterion: str) -> Array:
     """Criterion of every alpha from one eigen-decomposition."""
     errors = np.full(len(alphas), np.inf)
     sound = alphas >= problem.precision * problem.largest
     if criterion == "gcv":
         errors[sound] = [problem.gcv(alpha, toll=_core.GCV_TOLL).sum() for alpha in alphas[sound]]
     elif sound.any():
-        X, Y, weight = rows
-        grid = np.ascontiguousarray(alphas[sound])
-        errors[sound] = problem.loo_errors(**basis.core, X=X, Y=Y, weight=weight, alphas=grid) / weight.sum()
+        given: dict[str, Any] = {"X": rows.X, "Y": rows.targets, "weight": rows.weight}
+        sums = problem.loo_errors(**basis.core, **given, alphas=np.ascontiguousarray(alphas[sound]))
+        errors[sound] = sums / rows.weight.sum()
     return errors
 
 
@@ -250,10 +248,10 @@ def _subset(
         # alpha="gcv" is what a basis that looks at y is chosen with
         model = clone(estimator).set_params(gamma=gamma, alpha="gcv")
         model._validate_params()
-        table = model._table(*model._block(X, y, weight, None, restart=True))
+        table = model._table(model._checked(X, y, weight))
         state = model._gather(table)
         problem = state.problem(bool(model.fit_intercept))
-        errors = _criterion(problem, model._basis, (table.X, table.targets, table.weight), alphas, criterion)
+        errors = _criterion(problem, model._basis, Rows(table.X, table.targets, table.weight), alphas, criterion)
 
         def finish(alpha: float, model: Any = model, state: SubsetState = state, table: Table = table) -> Any:
             model.set_params(alpha=alpha)
@@ -277,14 +275,8 @@ def _online(
     for gamma in widths:
         begin = time.perf_counter()
         model = clone(estimator).set_params(gamma=gamma).fit(X, y, sample_weight=weight)
-        if hasattr(model, "classes_"):
-            data, labels = checked_block(model, X, y, reset=False)
-            targets = model._encode(labels, weight)
-        else:
-            data, values = checked_block(model, X, y, reset=False, multi_output=True, y_numeric=True)
-            targets = as_targets(values)
-        rows = (data, targets, weight)
-        _check_exact(model.n_basis_, data.shape, targets.shape[1], criterion)
+        rows = model._checked(X, y, weight, begin=False)
+        _check_exact(model.n_basis_, rows.X.shape, rows.targets.shape[1], criterion)
         basis = Basis.of(model._fitted().kernel, model.basis_vectors_, model.basis_indices_)
         problem = SubsetState.of(basis, *rows).problem(bool(model.fit_intercept))
         errors = _criterion(problem, basis, rows, alphas, criterion)

@@ -1,0 +1,1 @@
+"""What every bench shares: data, clock, page and command line. Nothing here imports kernsift when it is imported."""

@@ -1,0 +1,1 @@
+"""The papers' tables and figures, and those that go beyond them."""

@@ -1,0 +1,1 @@
+"""The same work with every rival there is."""

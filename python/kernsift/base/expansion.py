@@ -1,0 +1,154 @@
+"""The fitted model of every family, f(x) = intercept + Σᵢ coef[i] k(basis[i], x): its attributes and predictions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import NotFittedError
+
+from .. import _core
+from ..io.plain import record
+from .estimator import Estimator
+from .threads import n_threads
+from .validation import validate_data
+
+Array = NDArray[np.float64]
+
+
+@record("KernelExpansion")
+@dataclass(frozen=True)
+class KernelExpansion:
+    """Vectors, coefficients and kernels of a model that needs nothing else to predict.
+
+    A stream's core has the same attributes, so that both can stand behind an estimator.
+    """
+
+    kernel_arguments: tuple[Any, ...]  # name, gamma, degree, coef0, centre
+    basis: Array
+    indices: NDArray[np.int64]
+    coef: Array  # (m, outputs)
+    intercept: Array
+    cost: Array
+    noise_variance: Array
+    gammas: Array | None = None  # several kernels that differ in gamma,
+    which: NDArray[np.intp] | None = None  # and the number of that of each vector
+
+    @property
+    def n_basis(self) -> int:
+        return len(self.basis)
+
+    @property
+    def kernel(self) -> _core.Kernel:
+        """The kernel, or the first of several."""
+        return _core.Kernel(*self.kernel_arguments)
+
+    @property
+    def expansion(self) -> tuple[Array, Array, Array]:
+        """Arguments of the kernel's `expand` before the rows."""
+        return self.basis, np.ascontiguousarray(self.coef), self.intercept
+
+    def kernels(self) -> list[_core.Kernel]:
+        """Return the kernels: one, or as many as there are widths."""
+        name, gamma, *rest = self.kernel_arguments
+        gammas = [gamma] if self.gammas is None else self.gammas
+        return [_core.Kernel(name, np.ascontiguousarray(g), *rest) for g in gammas]
+
+    def terms(self) -> list[tuple[_core.Kernel, Array, Array]]:
+        """Return each kernel with its vectors and coefficients."""
+        coef = np.ascontiguousarray(self.coef)
+        if self.gammas is None:
+            return [(self.kernel, self.basis, coef)]
+        members = [self.which == g for g in range(len(self.gammas))]
+        return [(k, self.basis[mine], coef[mine]) for k, mine in zip(self.kernels(), members, strict=True)]
+
+    def predict(self, rows: NDArray[Any], threads: int = 1) -> Array:
+        """Return f(x), (n, outputs)."""
+        out, constant = None, self.intercept
+        for kernel, basis, coef in self.terms():
+            if out is None or len(basis):
+                part = kernel.expand(basis, coef, constant, rows, threads)
+                out, constant = (part if out is None else out + part), np.zeros_like(constant)
+        if out is None:
+            raise ValueError("this model has no kernel; fit it again")
+        return out
+
+
+class Expansion(Estimator):
+    """Attributes and scores of a fitted model; a family says where its model is (`_model`)."""
+
+    _flat: bool | None = None  # whether one output was given as a vector: answers are vectors too
+    _in_single = False  # whether rows of float32 are predicted in single precision
+    n_jobs: int | None = None
+
+    def _model(self) -> Any:
+        """A `KernelExpansion` or a core, or None before a fit."""
+        raise NotImplementedError
+
+    def _fitted(self) -> Any:
+        model = self._model()
+        if model is None:
+            verbs = [f"'{verb}'" for verb in ("fit", "partial_fit") if hasattr(self, verb)]
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call {' or '.join(verbs)} first."
+            )
+        return model
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._model() is not None
+
+    def _columns(self, values: Array) -> Any:
+        """Values of each output, the only one's as a vector or a number where y was a vector."""
+        if not self._flat:
+            return values
+        return values[:, 0] if values.ndim == 2 else float(values[0])
+
+    @property
+    def basis_vectors_(self) -> Array:
+        """The kernels' centres, (n_basis_, n_features_in_)."""
+        return self._fitted().basis
+
+    @property
+    def basis_indices_(self) -> NDArray[np.int64]:
+        """Row numbers of the kernels' centres in the order seen; -1 for vectors that are no rows."""
+        return self._fitted().indices
+
+    @property
+    def n_basis_(self) -> int:
+        """Number of kernels."""
+        return self._fitted().n_basis
+
+    @property
+    def dual_coef_(self) -> Array:
+        """Coefficients of the kernels, (n_basis_,) or (n_basis_, outputs)."""
+        return self._columns(self._fitted().coef)
+
+    @property
+    def intercept_(self) -> Any:
+        """The constant, one per output."""
+        return self._columns(self._fitted().intercept)
+
+    @property
+    def cost_(self) -> Any:
+        """Regularised cost ξ, per output."""
+        return self._columns(self._fitted().cost)
+
+    @property
+    def noise_variance_(self) -> Any:
+        """Estimate of the noise variance, per output."""
+        return self._columns(self._fitted().noise_variance)
+
+    def _rows(self, X: ArrayLike) -> Array:
+        self._fitted()
+        return validate_data(self, X, reset=False, dtype=np.float64, order="C")
+
+    def _scores(self, X: ArrayLike) -> NDArray[Any]:
+        """f(x), (n, outputs)."""
+        model, threads = self._fitted(), n_threads(self.n_jobs)
+        dtypes = [np.float64, np.float32] if self._in_single else np.float64
+        rows = validate_data(self, X, reset=False, dtype=dtypes, order="C")
+        if rows.dtype == np.float32:
+            return model.kernel.expand_single(*model.expansion, rows, threads)
+        return model.predict(rows, threads)

@@ -1,0 +1,100 @@
+"""What the commands share: estimators by their names on the command line, columns, errors."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import csv
+import inspect
+from typing import Any, TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+import kernsift
+
+from ..base.kernel import resolve_gamma
+
+#: Names on the command line: the regressor and the classifier of each.
+MODELS: dict[str, tuple[str, str | None]] = {
+    "online": ("OnlineLSSVMRegressor", "OnlineLSSVMClassifier"),
+    "krls": ("KRLSRegressor", None),
+    "subset": ("SubsetLSSVMRegressor", "SubsetLSSVMClassifier"),
+    "orols": ("OROLSRegressor", "OROLSClassifier"),
+    "isls": ("SparseLSSVMRegressor", "SparseLSSVMClassifier"),
+    "lssvm": ("LSSVMRegressor", "LSSVMClassifier"),
+}
+#: Those that learn a block of rows after the other.
+STREAMS = ("online", "krls")
+
+
+class CommandError(Exception):
+    """An error shown without a traceback; the exit code is 1."""
+
+
+def feature_names(options: argparse.Namespace, names: list[str]) -> list[str]:
+    if options.features is None:
+        return [name for name in names if name != options.target]
+    wanted = _split(options.features) if isinstance(options.features, str) else options.features
+    unknown = [name for name in wanted if name not in names]
+    if unknown or options.target in wanted:
+        raise CommandError(f"--features names {(unknown or [options.target])[0]!r}, which is no feature of the table")
+    return wanted
+
+
+def _split(text: str) -> list[str]:
+    """Names between commas, as in a line of CSV: one with a comma stands in quotes."""
+    return [name.strip() for line in csv.reader([text], skipinitialspace=True) for name in line]
+
+
+def classes_of(options: argparse.Namespace, y: NDArray[Any] | None) -> NDArray[Any] | None:
+    """Labels, or None for regression."""
+    if options.classes is not None:
+        return np.unique(_split(options.classes))
+    return np.unique(y) if y is not None and y.dtype.kind not in "fiub" else None
+
+
+def make_model(options: argparse.Namespace, X: NDArray[np.float64], classes: NDArray[Any] | None) -> Any:
+    name = MODELS[options.model][classes is not None]
+    if name is None:
+        raise CommandError(f"--model {options.model} has no classifier; use another, or a numeric target")
+    kind = getattr(kernsift, name)
+    given = {"alpha": options.alpha, "max_basis": options.max_basis}
+    values = {key: _literal(text) for key, text in given.items() if text is not None}
+    for entry in options.set:
+        key, equals, text = entry.partition("=")
+        if not equals:
+            raise CommandError(f"--set {entry}: write NAME=VALUE")
+        values[key] = _literal(text)
+    known = set(inspect.signature(kind).parameters)
+    unknown = [key for key in values if key not in known]
+    if unknown:
+        raise CommandError(f"{name} has no parameter {unknown[0]!r}: it has {', '.join(sorted(known))}")
+    values.setdefault("gamma", _widths(X) if options.gamma == "standard" else _literal(options.gamma))
+    if "random_state" in known:
+        values.setdefault("random_state", options.seed)
+    if options.model in STREAMS and str(values["gamma"]) in ("scale", "median"):  # not those of the first block learned
+        values["gamma"] = float(resolve_gamma(values["gamma"], X, np.ones(len(X)), values["random_state"])[0])
+    model = kind(**values)
+    model._validate_params()
+    return model
+
+
+def _widths(X: NDArray[np.float64]) -> NDArray[np.float64]:
+    """One over the number of features times each one's variance."""
+    variance = X.var(axis=0)
+    varies = variance > 0
+    return np.where(varies, 1.0 / (max(varies.sum(), 1) * np.where(varies, variance, 1.0)), 1.0)
+
+
+def _literal(text: str) -> Any:
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def print_facts(facts: dict[str, Any], stream: TextIO) -> None:
+    width = max(map(len, facts))
+    for name, value in facts.items():
+        print(f"{name:<{width}}  {value}", file=stream)

@@ -1,0 +1,287 @@
+"""Online LS-SVM classification over the C++ core (``cpp/core/stream``)."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import NotFittedError
+
+from .. import _core
+from ..base.probabilities import softmax
+from ..base.targets import Probabilities, Rows
+from ..base.validation import fit_context, is_empty_block, transaction
+from .learning import FORMER, Prequential, check_delay
+from .online_model import OnlineModel
+
+
+class OnlineLSSVMClassifier(Probabilities, OnlineModel):
+    """Online least-squares support vector classification, all classes on one basis.
+
+    Regresses on ±1 targets, one column a class (one column in all for two classes), so that k classes share the
+    kernels and the inverse and cost little more than one.  Probabilities are a softmax of the scores with one
+    temperature, learnt from scores given before their row was seen.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "laplacian", "matern32", "matern52", "polynomial", "linear"}, default="rbf"
+    gamma : float, array of shape (n_features,), "scale", "median" or "learn", default="scale"
+    degree, coef0 : int, float
+    alpha : float or "gcv", default=0.1
+    max_basis : int or None, default=500
+    novelty_tol : float, default=1e-2
+    usefulness_tol : float, default=1e-4
+    admission : {"product", "two-part", "per-sample", "novelty"}, default="product"
+    fit_intercept : bool, default=True
+    engine : {"orthonormal", "inverse"}, default="orthonormal"
+    swap_until : int, None or "auto", default="auto"
+    exact_rows : int or "auto", default="auto"
+    oversample : int, default=1
+    hysteresis : float in (0, 1], default=1.0
+    forgetting : float in [1e-6, 1], default=1.0
+    learn_rows : int, default=2000
+    window : int or None, default=None
+    n_jobs : int or None, default=None
+    random_state : int, RandomState or None
+    verbose : int or bool, default=0
+        All as in :class:`OnlineLSSVMRegressor`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    basis_vectors_, basis_indices_, dual_coef_, intercept_ : ndarray
+    n_basis_, n_samples_seen_, n_refused_ : int
+    cost_, gcv_, noise_variance_, log_evidence_ : float or ndarray
+    audit_ : dict
+    temperature_ : float
+        Factor on the scores inside the softmax.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from kernsift import OnlineLSSVMClassifier
+    >>> X, y = make_moons(600, noise=0.2, random_state=7)
+    >>> model = OnlineLSSVMClassifier(gamma=2.0).fit(X[:500], y[:500])
+    >>> bool(model.score(X[500:], y[500:]) > 0.9)
+    True
+
+    A stream names its classes in the first call; probabilities add up to one:
+
+    >>> model = OnlineLSSVMClassifier(gamma=2.0).partial_fit(X[:100], y[:100], classes=[0, 1])
+    >>> model = model.partial_fit(X[100:], y[100:])
+    >>> model.predict_proba(X[:2]).sum(axis=1).round(6)
+    array([1., 1.])
+    >>> bool(((model.decision_function(X) > 0) == (model.predict(X) == 1)).all())
+    True
+    >>> model.refit(X, y).n_basis_ < 60  # a second pass on the kernels found
+    True
+    """
+
+    _calibration = (0.0, 1.0)  # log temperature and its Fisher information
+    _exact_apriori = True
+
+    @property
+    def temperature_(self) -> float:
+        """Factor on the scores inside the softmax of ``predict_proba``."""
+        self._fitted()
+        return float(np.exp(self._calibration[0]))
+
+    def _calibrate(self, apriori: NDArray[np.float64], rows: Rows) -> None:
+        known = ~np.isnan(apriori[:, 0])
+        if not known.all():
+            apriori, rows = apriori[known], Rows(*(part[known] for part in rows))
+        self._calibration = _core.calibrate(apriori, rows.targets, rows.weight, *self._calibration)
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn the rows from the beginning, in their order.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            Rows of weight zero are skipped; a class that has no other is not a class.
+        """
+        with transaction(self, *FORMER) as new:
+            rows = new._checked(X, y, sample_weight)
+            new._learn(rows, restart=True, whole=True)
+        return self
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Learn further rows, in their order.  A block without rows changes nothing.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        classes : array-like, optional
+            All labels the stream can bring; needed in the first call.
+        sample_weight : array-like of shape (n_samples,), optional
+        """
+        if not is_empty_block(X):
+            with transaction(self) as new:
+                new._go_on(X, y, sample_weight, classes)
+        return self
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def refit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, new_widths: bool = False
+    ) -> Self:
+        """Learn the rows afresh on the present basis; see :meth:`OnlineLSSVMRegressor.refit`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+        new_widths : bool, default=False
+            With gamma="learn": learn the widths anew from these rows, and with them the basis.
+        """
+        self._refit(X, y, sample_weight, new_widths)
+        return self
+
+    def prequential(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        delay: int = 0,
+    ) -> Prequential:
+        """Predict each row, then learn it: the honest error of a stream, and the model moves on.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in ``partial_fit``.
+        classes : array-like, optional
+            All labels the stream can bring, for a fresh model; the labels in ``y`` if not given.
+        delay : int, default=0
+            Rows until a label is known: row i is predicted before row ``i - delay`` is learned.
+
+        Returns
+        -------
+        Prequential
+            Named tuple ``y_pred, error, n_basis, std``: labels, 1.0 where they are wrong and 0.0 where right, kernels
+            before each row, and None.  Where a row is not predicted the label is None and the error NaN: of a fresh
+            model as in :meth:`OnlineLSSVMRegressor.prequential`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import make_moons
+        >>> from kernsift import OnlineLSSVMClassifier
+        >>> X, y = make_moons(600, noise=0.2, random_state=7)
+        >>> result = OnlineLSSVMClassifier(gamma=2.0).prequential(X, y)
+        >>> bool(np.nanmean(result.error) < 0.1)
+        True
+        """
+        check_delay(delay)
+        with transaction(self) as new:
+            if new._core is None:
+                new._validate_params()
+                if classes is None and new._waiting is None:
+                    classes = np.unique(np.asarray(y))
+            rows = new._next(X, y, sample_weight, classes)
+            scores, _, n_basis = new._predict_then_learn(rows, delay, False)
+        known = ~np.isnan(scores[:, 0])
+        y_pred = self._label_of(scores)
+        error = np.where(known, y_pred != self._label_of(rows.targets), np.nan)
+        if not known.all():
+            y_pred = np.where(known, y_pred, None)
+        return Prequential(y_pred, error, n_basis, None)
+
+    def update(self, x: NDArray[np.float64], y: Any, sample_weight: float = 1.0) -> None:
+        """Learn one row without scikit-learn's validation, in microseconds.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n_features,), float64
+        y : label
+        sample_weight : float, default=1.0
+
+        Notes
+        -----
+        The labels must be known: from ``fit``, or from ``classes=`` in the first ``partial_fit`` or ``prequential``.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_moons
+        >>> from kernsift import OnlineLSSVMClassifier
+        >>> X, y = make_moons(600, noise=0.2, random_state=7)
+        >>> model = OnlineLSSVMClassifier(gamma=2.0).partial_fit(X[:50], y[:50], classes=[0, 1])
+        >>> for x, label in zip(X[50:], y[50:]):
+        ...     model.update(x, label)
+        >>> model.n_samples_seen_
+        600
+        """
+        core = self._core
+        if core is None or self._warm_up is not None:
+            if not hasattr(self, "classes_"):
+                raise NotFittedError(
+                    f"this {type(self).__name__} does not know its labels: name them in the first partial_fit (or "
+                    "prequential) with classes="
+                )
+            self._arrive(x, [y], sample_weight)
+            return
+        classes = self.classes_
+        place = int(classes.searchsorted(y))
+        if place == len(classes) or classes[place] != y:
+            raise ValueError(
+                f"y is {y!r}, which is not among the classes {classes.tolist()}; name all labels in the first "
+                "partial_fit with classes="
+            )
+        if self._flat:
+            target: Any = 1.0 if place else -1.0
+        else:
+            target = np.full(len(classes), -1.0)
+            target[place] = 1.0
+        apriori = self._scores_of_one(x)
+        self._learn_one(core, x, target, sample_weight)
+        row, weight = np.reshape(target, (1, -1)), np.array([sample_weight], dtype=np.float64)
+        self._calibration = _core.calibrate(apriori[None, :], row, weight, *self._calibration)
+
+    def predict_one(self, x: NDArray[np.float64]) -> Any:
+        """Predict the label of one row without scikit-learn's validation.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n_features,), float64
+
+        Returns
+        -------
+        label
+        """
+        return self._label_of(self._scores_of_one(x))
+
+    def predict_proba_one(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Predict the probability of each class for one row without scikit-learn's validation.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n_features,), float64
+
+        Returns
+        -------
+        ndarray of shape (n_classes,)
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_moons
+        >>> from kernsift import OnlineLSSVMClassifier
+        >>> X, y = make_moons(600, noise=0.2, random_state=7)
+        >>> model = OnlineLSSVMClassifier(gamma=2.0).fit(X, y)
+        >>> bool(model.predict_proba_one(X[0])[y[0]] > 0.5)
+        True
+        """
+        return softmax(self._scores_of_one(x)[None, :], self.temperature_)[0]
