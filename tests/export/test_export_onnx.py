@@ -120,7 +120,8 @@ def test_an_unknown_kernel_is_refused_and_a_wrong_graph_too(monkeypatch):
         terms = tuple(dataclasses.replace(t, coef=1.001 * t.coef) for t in model.terms)
         return build(dataclasses.replace(model, terms=terms), *arguments)
 
-    monkeypatch.setattr(_onnx, "build", wrong)
+    for module in (_onnx, _onnx_graph):
+        monkeypatch.setattr(module, "build", wrong)
     for dtype in ("float32", "float64"):
         with pytest.raises(ValueError, match=r"graph .* is off by .* on these rows"):
             to_onnx(estimator, dtype=dtype)
