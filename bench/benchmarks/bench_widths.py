@@ -48,7 +48,8 @@ class Evaluation(Timed):
         self.data = X, np.ascontiguousarray(X[: self.kernels]), y
         self.gamma, self.alpha = rng.uniform(0.2, 0.8, FEATURES) / FEATURES, 1e-3 * self.rows
         one = np.ones(self.rows)
-        self.problem = kernsift._core.WidthProblem(kernel, *self.data, one, 0 * one, True, JITTER)
+        rows = dict(zip(("X", "landmarks", "Y"), self.data, strict=True), weight=one, within=0 * one)
+        self.problem = kernsift._core.WidthProblem(kernel, **rows, fit_intercept=True, jitter=JITTER)
         value, slope, _, _ = self.evaluate()
         if kernel == "rbf":
             expected, expected_slope = self.rival()

@@ -7,6 +7,7 @@
 #include <memory>
 #include <numeric>
 
+#include "core/batch/deletion.hpp"
 #include "core/batch/lssvm.hpp"
 #include "core/batch/sls_path.hpp"
 #include "core/batch/sparse_lssvm.hpp"
@@ -111,8 +112,9 @@ void solve() {
   const Matrix A = check::normal_rows(300, 300, 3);
   const Matrix M = A * A.transpose();
   Matrix R = M;
-  const Vector s = A.col(0);
-  measured([&] { factor_ridge(R, s, 300.0, 0.1, 1); });
+  const Vector s = A.col(0), one = Vector::Ones(1);
+  RidgeProblem problem({R, s, s, one, one, one, 300.0, 300.0, 0.0}, true, 1);
+  measured([&] { problem.factor_into(R, 0.1); });
 }
 
 void whitening() {
@@ -126,7 +128,9 @@ void whitening() {
 void eigen() {
   const Matrix A = check::normal_rows(120, 120, 3);
   const Matrix M = A * A.transpose(), z = check::normal_rows(120, 2, 4);
-  measured([&] { spectrum(M, z); });
+  const Vector s = Vector::Zero(120), y = Vector::Ones(2);
+  RidgeProblem problem({M, z, s, y, y, y, 120.0, 120.0, 0.0}, false, 1);
+  measured([&] { problem.projected(); });
 }
 
 void deletion() {

@@ -8,6 +8,7 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "core/base/arrays.hpp"
 #include "core/base/types.hpp"
@@ -47,6 +48,62 @@ inline Array vector_to_numpy(const Vector& v) {
   Array out = array(v.size());
   vector_out(out) = v;
   return out;
+}
+
+// --- rows by number ---
+
+using Indices = py::array_t<std::int64_t, py::array::c_style>;
+
+inline std::vector<Index> to_indices(const Indices& which, Index rows) {
+  if (which.ndim() != 1) throw std::invalid_argument("row numbers must be one-dimensional");
+  std::vector<Index> out(which.data(), which.data() + which.size());
+  for (const Index i : out)
+    if (i < 0 || i >= rows) throw std::invalid_argument("row " + std::to_string(i) + " is out of range");
+  return out;
+}
+inline Indices from_indices(const std::vector<Index>& values) {
+  Indices out(static_cast<py::ssize_t>(values.size()));
+  std::copy(values.begin(), values.end(), out.mutable_data());
+  return out;
+}
+inline Array from_doubles(const std::vector<double>& values) {
+  Array out = array(static_cast<Index>(values.size()));
+  std::copy(values.begin(), values.end(), out.mutable_data());
+  return out;
+}
+
+// --- triangles: they may be halves of one square, beside each other: rows of any stride ---
+
+using Strided = py::array_t<double>;
+using StridedRows = Eigen::Map<const RowMatrix, 0, Eigen::OuterStride<>>;
+
+inline Eigen::OuterStride<> stride_of(const Strided& a, const char* name) {
+  constexpr auto kDouble = static_cast<py::ssize_t>(sizeof(double));
+  if (a.ndim() != 2 || (a.shape(1) > 1 && a.strides(1) != kDouble) || a.strides(0) % kDouble != 0 || a.strides(0) < 0)
+    throw std::invalid_argument(std::string(name) + " must be two-dimensional, with contiguous rows");
+  return Eigen::OuterStride<>(a.strides(0) / kDouble);
+}
+inline StridedRows triangle(const Strided& a, Index size, const char* name) {
+  const auto stride = stride_of(a, name);
+  if (a.shape(0) != a.shape(1) || (size >= 0 && a.shape(0) != size))
+    throw std::invalid_argument(std::string(name) + " must be square" +
+                                (size >= 0 ? ", with " + std::to_string(size) + " rows" : ""));
+  return {a.data(), a.shape(0), a.shape(1), stride};
+}
+// numpy's upper triangle is the lower one of column-major matrices.
+inline Eigen::Map<const Matrix, 0, Eigen::OuterStride<>> lower_of(const Strided& a, Index size, const char* name) {
+  const auto rows = triangle(a, size, name);
+  return {rows.data(), rows.rows(), rows.cols(), stride_of(a, name)};
+}
+inline Eigen::Map<Matrix, 0, Eigen::OuterStride<>> lower_to_write(Strided& a, Index size, const char* name) {
+  triangle(a, size, name);
+  return {a.mutable_data(), a.shape(0), a.shape(1), stride_of(a, name)};
+}
+// The array to write into, or a new square.
+inline Strided given_or_new(const py::object& out, Index size) {
+  if (out.is_none()) return array(size, size);
+  if (!py::isinstance<Strided>(out)) throw std::invalid_argument("out must be an array of doubles");
+  return out.cast<Strided>();  // itself: nothing is converted
 }
 
 inline py::dict to_dict(const Arrays& arrays) {
@@ -110,6 +167,8 @@ void bind_lssvm(py::module_& m);
 void bind_lstd(py::module_& m);
 void bind_building_blocks(py::module_& m);
 void bind_online(py::module_& m);
+void bind_ridge(py::module_& m);
+void bind_select(py::module_& m);
 void bind_subset(py::module_& m);
 void bind_widths(py::module_& m);
 

@@ -3,22 +3,10 @@
 #include "core/kernel/kernel_span.hpp"
 #include "core/linalg/symmetric_inverse.hpp"
 #include "core/linalg/unsymmetric_inverse.hpp"
-#include "core/ridge/temperature.hpp"
 
 namespace kernsift {
 
 void bind_building_blocks(py::module_& m) {
-  m.def(
-      "calibrate",
-      [](const Array& scores, const Array& targets, const Array& weights, double log_t, double information) {
-        const auto f = rows(scores, -1, "scores");
-        Temperature t{log_t, information};
-        t.learn(f, rows(targets, f.cols(), "targets"), vector(weights, f.rows(), "weights"));
-        return py::make_tuple(t.log_t, t.information);
-      },
-      py::arg("scores").noconvert(), py::arg("targets").noconvert(), py::arg("weights").noconvert(),
-      py::arg("log_t"), py::arg("information"));
-
   py::class_<SymmetricInverse>(m, "SymmetricInverse")
       .def(py::init([](const Array& inverse) {
              SymmetricInverse s;

@@ -1,6 +1,6 @@
 #include "bind/bind.hpp"
-#include "core/base/parallel.hpp"
 #include "core/kernel/expand_single.hpp"
+#include "core/kernel/gram.hpp"
 #include "core/kernel/kernels.hpp"
 
 namespace kernsift {
@@ -44,19 +44,7 @@ Array expand(const Kernel& kernel, const Array& vectors, const Array& coef, cons
   Array out = array(x.rows(), c.cols());
   auto result = rows_out(out);
   py::gil_scoped_release unlocked;  // only the buffers above are touched
-  const PreparedRows prepared = prepare(kernel, v);
-  Panels elements(kernel.n_features());
-  elements.reserve(v.rows());
-  for (Index i = 0; i < v.rows(); ++i) elements.append(prepared.coordinates(i), prepared.norm(i));
-  Matrix padded = Matrix::Zero(elements.padded(), c.cols());
-  padded.topRows(c.rows()) = c;
-  constexpr Index kTile = 256;
-  parallel_for((x.rows() + kTile - 1) / kTile, threads, [&](Index task) {
-    const Index first = task * kTile, count = std::min(kTile, x.rows() - first);
-    PreparedRows tile;
-    kernel.prepare(x.middleRows(first, count), tile);
-    kernel.expand(elements, padded, b, tile, 0, count, result.middleRows(first, count));
-  });
+  expand_rows(kernel, v, c, b, x, threads, result);
   return out;
 }
 
@@ -90,6 +78,22 @@ Array diagonal(const Kernel& kernel, const Array& X) {
 }  // namespace
 
 void bind_kernel(py::module_& m) {
+  m.def("kernel_table", [] {
+    py::dict out;
+    for (const KernelRow& row : kernel_table()) {
+      py::dict facts;
+      facts["stationary"] = row.stationary();
+      facts["gamma"] = row.gamma;
+      facts["slope"] = row.slope != nullptr;
+      facts["smooth"] = row.smooth;
+      facts["single"] = row.single != nullptr;
+      facts["onnx"] = row.onnx;
+      facts["c"] = row.c;
+      facts["libsvm"] = row.libsvm;
+      out[row.name] = facts;
+    }
+    return out;
+  });
   py::class_<Kernel>(m, "Kernel")
       .def(py::init([](const std::string& name, const Array& gamma, int degree, double coef0, const Array& centre) {
              return Kernel(kernel_kind(name), vector(gamma, -1, "gamma"), degree, coef0,
@@ -100,10 +104,11 @@ void bind_kernel(py::module_& m) {
       .def("__reduce__",
            [](const Kernel& k) {
              return py::make_tuple(py::type::of<Kernel>(),
-                                   py::make_tuple(kernel_name(k.kind()), vector_to_numpy(k.gamma()), k.degree(),
+                                   py::make_tuple(k.row().name, vector_to_numpy(k.gamma()), k.degree(),
                                                   k.coef0(), vector_to_numpy(k.centre())));
            })
-      .def_property_readonly("name", [](const Kernel& k) { return kernel_name(k.kind()); })
+      .def_property_readonly("name", [](const Kernel& k) { return k.row().name; })
+      .def_property_readonly("stationary", &Kernel::stationary)
       .def_property_readonly("gamma", [](const Kernel& k) { return vector_to_numpy(k.gamma()); })
       .def_property_readonly("centre", [](const Kernel& k) { return vector_to_numpy(k.centre()); })
       .def_property_readonly("degree", &Kernel::degree)

@@ -1,88 +1,198 @@
 // LS-SVM on batches, dense and pruned. Nothing bound here is kept by an estimator: they carry arrays.
+#include <memory>
+#include <numeric>
+
 #include "bind/bind.hpp"
-#include "core/batch/lssvm.hpp"
-#include "core/batch/sls_path.hpp"
-#include "core/batch/sparse_lssvm.hpp"
+#include "core/batch/lssvm_problem.hpp"
 
 namespace kernsift {
 
 namespace {
 
-std::vector<Index> indices(const py::array_t<std::int64_t, py::array::c_style>& a, Index below) {
-  if (a.ndim() != 1) throw std::invalid_argument("row numbers must be one-dimensional");
-  std::vector<Index> out(a.data(), a.data() + a.shape(0));
-  for (const Index i : out)
-    if (i < 0 || i >= below) throw std::invalid_argument("a row number is out of range");
-  return out;
-}
-
-py::array_t<std::int64_t> index_array(const std::vector<Index>& v) {
-  py::array_t<std::int64_t> out(static_cast<py::ssize_t>(v.size()));
-  std::copy(v.begin(), v.end(), out.mutable_data());
-  return out;
-}
-
-Eigen::Map<const RowMatrix> targets(const Array& Y, Index n) {
-  const auto y = rows(Y, -1, "Y");
-  if (y.rows() != n) throw std::invalid_argument("Y must have one row per row of X");
-  return y;
-}
-
 py::dict to_dict(const PruningPath& path) {
   py::dict out;
-  out["order"] = index_array(path.order);
-  out["n_basis"] = index_array(path.sizes);
+  out["order"] = from_indices(path.order);
+  out["n_basis"] = from_indices(path.sizes);
   out["cost"] = to_numpy(path.cost);
   out["loo"] = vector_to_numpy(path.loo);
-  Array coef = array(static_cast<Index>(path.coef.size()));
-  std::copy(path.coef.begin(), path.coef.end(), coef.mutable_data());
-  out["coef"] = coef;
+  out["coef"] = from_doubles(path.coef);
   out["intercept"] = to_numpy(path.intercept);
+  out["alpha"] = from_doubles(path.alpha);
   return out;
 }
 
-py::object dense_solve(const Kernel& kernel, const Array& X, const Array& Y, const Array& weights, double alpha,
-                       bool bias, bool keep_factor) {
-  const auto x = rows(X, kernel.n_features(), "X");
-  const auto y = targets(Y, x.rows());
-  const auto v = vector(weights, x.rows(), "sample_weight");
-  DenseSolution solution;
-  bool solved;
-  {
-    py::gil_scoped_release unlocked;  // only the buffers above are touched
-    solved = solve_dense(kernel, x, y, v, alpha, bias, solution);
-  }
-  if (!solved) return py::none();
-  py::dict out;
-  out["coef"] = to_numpy(solution.alpha);
-  out["intercept"] = vector_to_numpy(solution.intercept);
-  out["cost"] = vector_to_numpy(solution.cost);
-  if (keep_factor) {  // as numpy sees a row-major array, the upper factor L'
-    Array factor = array(x.rows(), x.rows());
-    rows_out(factor).transpose() = Matrix::Zero(x.rows(), x.rows());
-    rows_out(factor).transpose().triangularView<Eigen::Lower>() = solution.factor.topRows(x.rows());
-    out["factor"] = factor;
-  }
-  return out;
-}
-
-// The factor as `dense_solve` gives it.
+// The factor as `solve` gives it.
 Eigen::Map<const Matrix> lower_factor(const Array& factor, Index n) {
   rows(factor, n, "factor");
   return {factor.data(), n, n};
 }
 
-struct Start {
-  SparseBasis basis;
-  Index rows_of_x;
+// A problem and the arrays it reads.
+template <class Problem>
+struct Bound {
+  Array X, Y;
+  std::unique_ptr<Problem> problem;
 };
+
+template <class Problem, class... More>
+std::unique_ptr<Bound<Problem>> make(const Kernel& kernel, const Array& X, const Array& Y, const py::object& part,
+                                     const py::object& start, bool bias, More... more) {
+  const auto x = rows(X, kernel.n_features(), "X");
+  const auto y = rows(Y, -1, "Y");
+  if (y.rows() != x.rows()) throw std::invalid_argument("Y must have one row per row of X");
+  const Vector whole = Vector::Ones(x.rows());
+  const Vector parts = part.is_none() ? whole : Vector(vector(part.cast<Array>(), x.rows(), "part"));
+  std::vector<Index> first(x.rows());
+  std::iota(first.begin(), first.end(), Index{0});
+  if (!start.is_none()) first = to_indices(start.cast<Indices>(), x.rows());
+  py::gil_scoped_release unlocked;
+  auto problem = std::make_unique<Problem>(kernel, x, y, parts, std::move(first), bias, more...);
+  return std::unique_ptr<Bound<Problem>>(new Bound<Problem>{X, Y, std::move(problem)});
+}
+
+py::dict solved(const DenseProblem& problem, const ConstVectorRef& v, double alpha, bool keep_factor) {
+  DenseSolution solution;
+  {
+    py::gil_scoped_release unlocked;  // the problem does not change
+    solution = problem.solve(v, alpha);
+  }
+  py::dict out;
+  out["coef"] = to_numpy(solution.alpha);
+  out["intercept"] = vector_to_numpy(solution.intercept);
+  out["cost"] = vector_to_numpy(solution.cost);
+  if (keep_factor) {  // as numpy sees a row-major array, the upper factor L'
+    const Index n = solution.alpha.rows();
+    Array factor = array(n, n);
+    rows_out(factor).transpose() = Matrix::Zero(n, n);
+    rows_out(factor).transpose().triangularView<Eigen::Lower>() = solution.factor.topRows(n);
+    out["factor"] = factor;
+  }
+  return out;
+}
+
+py::dict solved(const SparseProblem& problem, const ConstVectorRef& v, double alpha, bool) {
+  SparseSolution solution;
+  {
+    py::gil_scoped_release unlocked;  // the problem does not change
+    solution = problem.solve(v, alpha);
+  }
+  py::dict out;
+  out["coef"] = to_numpy(solution.beta());
+  out["intercept"] = vector_to_numpy(solution.intercept());
+  out["cost"] = vector_to_numpy(solution.cost);
+  out["residual"] = to_numpy(solution.residual);
+  out["slack"] = vector_to_numpy(solution.slack);
+  out["F"] = to_numpy(solution.F);
+  out["mean"] = vector_to_numpy(solution.mean);
+  return out;
+}
+
+// What both problems have.
+template <class Problem>
+void bind_problem(py::class_<Bound<Problem>>& bound) {
+  using Self = const Bound<Problem>;
+  const py::kw_only named;
+  const auto weight = py::arg("sample_weight").noconvert();
+  const auto alpha = py::arg("alpha");
+  const auto weights = [](Self& self, const Array& v) { return vector(v, self.problem->rows_of_x(), "sample_weight"); };
+  bound
+      .def("__reduce__",
+           [](Self&) -> py::object { throw py::type_error("a problem is made for one fit and cannot be pickled"); })
+      .def_property_readonly("rows", [](Self& self) { return from_indices(self.problem->rows()); })
+      .def(
+          "solve",
+          [=](Self& self, const Array& v, double a, bool keep_factor) {
+            return solved(*self.problem, weights(self, v), a, keep_factor);
+          },
+          weight, alpha, named, py::arg("keep_factor") = false)
+      .def(
+          "residuals",
+          [=](Self& self, const Array& v, double a) {
+            const auto w = weights(self, v);
+            Matrix out;
+            {
+              py::gil_scoped_release unlocked;
+              out = self.problem->residuals(w, a);
+            }
+            return to_numpy(out);
+          },
+          weight, alpha)
+      .def(
+          "robust_weights",
+          [=](Self& self, const Array& v, double a, int rounds) {
+            const auto w = weights(self, v);
+            RobustWeights out;
+            {
+              py::gil_scoped_release unlocked;
+              out = robust_weights([&](const Vector& now) { return self.problem->residuals(now, a); }, w, rounds);
+            }
+            return py::make_tuple(vector_to_numpy(out.factor), out.change);
+          },
+          weight, alpha, named, py::arg("rounds"))
+      .def(
+          "loo_grid",
+          [=](Self& self, const Array& v, const Array& alphas) {
+            const auto w = weights(self, v);
+            const auto grid = vector(alphas, -1, "alphas");
+            Vector out;
+            {
+              py::gil_scoped_release unlocked;
+              out = self.problem->loo_grid(w, grid);
+            }
+            return vector_to_numpy(out);
+          },
+          weight, py::arg("alphas").noconvert())
+      .def(
+          "path",
+          [=](Self& self, const Array& v, double a, const py::object& alphas, bool by_cost, double step, Index must_hit) {
+            const auto w = weights(self, v);
+            const Vector grid = alphas.is_none() ? Vector() : Vector(vector(alphas.cast<Array>(), -1, "alphas"));
+            PruningPath out;
+            {
+              py::gil_scoped_release unlocked;
+              out = self.problem->path(w, a, grid, {by_cost, step, must_hit});
+            }
+            return to_dict(out);
+          },
+          weight, alpha, named, py::arg("alphas") = py::none(), py::arg("by_cost"), py::arg("step"), py::arg("must_hit"));
+}
 
 }  // namespace
 
 void bind_lssvm(py::module_& m) {
-  m.def("dense_solve", &dense_solve, py::arg("kernel"), py::arg("X").noconvert(), py::arg("Y").noconvert(),
-        py::arg("sample_weight").noconvert(), py::arg("alpha"), py::arg("fit_intercept"),
-        py::arg("keep_factor") = false);
+  const py::kw_only named;
+  py::class_<Bound<DenseProblem>> dense(m, "DenseProblem");
+  dense.def(py::init(&make<DenseProblem>), py::arg("kernel"), named, py::arg("X").noconvert(), py::arg("Y").noconvert(),
+            py::arg("part") = py::none(), py::arg("start") = py::none(), py::arg("fit_intercept"));
+  bind_problem(dense);
+  dense.def_static("memory_needed", &DenseProblem::memory_needed, named, py::arg("n"), py::arg("d"), py::arg("outputs"),
+                   py::arg("alphas"));
+  dense.def_static("path_memory", &DenseProblem::path_memory, named, py::arg("n"), py::arg("start"), py::arg("d"),
+                   py::arg("outputs"), py::arg("step"));
+  py::class_<Bound<SparseProblem>> sparse(m, "SparseProblem");
+  sparse.def(py::init(&make<SparseProblem, bool>), py::arg("kernel"), named, py::arg("X").noconvert(),
+             py::arg("Y").noconvert(), py::arg("part") = py::none(), py::arg("start") = py::none(),
+             py::arg("fit_intercept"), py::arg("pivot") = true);
+  bind_problem(sparse);
+  sparse
+      .def_property_readonly("factor", [](const Bound<SparseProblem>& self) { return to_numpy(self.problem->factor()); })
+      .def_static("path_memory", &SparseProblem::path_memory, named, py::arg("n"), py::arg("start"), py::arg("d"),
+                  py::arg("outputs"), py::arg("step"));
+  m.attr("SETTLED") = kSettled;
+  m.def(
+      "weighted_median",
+      [](const Array& values, const Array& weight) {
+        const auto v = vector(values, -1, "values");
+        return weighted_median(v, vector(weight, v.size(), "weight"));
+      },
+      py::arg("values").noconvert(), py::arg("weight").noconvert());
+  m.def(
+      "outlier_weights",
+      [](const Array& residuals, const Array& weight) {
+        const Matrix e = rows(residuals, -1, "residuals");
+        return vector_to_numpy(outlier_weights(e, vector(weight, e.rows(), "weight")));
+      },
+      py::arg("residuals").noconvert(), py::arg("weight").noconvert());
   m.def(
       "dense_slack",
       [](const Array& factor, const Array& weights, double alpha, bool bias) {
@@ -94,7 +204,7 @@ void bind_lssvm(py::module_& m) {
         slack = dense_slack(L, v, alpha, bias);
         return out;
       },
-      py::arg("factor").noconvert(), py::arg("sample_weight").noconvert(), py::arg("alpha"),
+      py::arg("factor").noconvert(), named, py::arg("sample_weight").noconvert(), py::arg("alpha"),
       py::arg("fit_intercept"));
   m.def(
       "dense_variance",
@@ -110,44 +220,8 @@ void bind_lssvm(py::module_& m) {
         dense_variance(kernel, s, L, v, bias, x, variance);
         return out;
       },
-      py::arg("kernel"), py::arg("vectors").noconvert(), py::arg("factor").noconvert(),
+      py::arg("kernel"), named, py::arg("vectors").noconvert(), py::arg("factor").noconvert(),
       py::arg("sample_weight").noconvert(), py::arg("fit_intercept"), py::arg("X").noconvert());
-  m.def(
-      "dense_loo_grid",
-      [](const Kernel& kernel, const Array& X, const Array& Y, const Array& weights, const Array& parts, const Array& alphas,
-         bool bias) {
-        const auto x = rows(X, kernel.n_features(), "X");
-        const auto y = targets(Y, x.rows());
-        const auto v = vector(weights, x.rows(), "sample_weight");
-        const auto part = vector(parts, x.rows(), "part");
-        const auto grid = vector(alphas, -1, "alphas");
-        Array out = array(grid.size());
-        auto errors = vector_out(out);
-        py::gil_scoped_release unlocked;
-        errors = dense_loo_grid(kernel, x, y, v, part, grid, bias);
-        return out;
-      },
-      py::arg("kernel"), py::arg("X").noconvert(), py::arg("Y").noconvert(), py::arg("sample_weight").noconvert(),
-      py::arg("part").noconvert(), py::arg("alphas").noconvert(), py::arg("fit_intercept"));
-  m.def(
-      "sls_path",
-      [](const Kernel& kernel, const Array& X, const Array& Y, const Array& weights, const Array& parts, double alpha,
-         bool bias, bool by_cost, double step, Index must_hit) -> py::object {
-        const auto x = rows(X, kernel.n_features(), "X");
-        const auto y = targets(Y, x.rows());
-        const auto v = vector(weights, x.rows(), "sample_weight");
-        const auto part = vector(parts, x.rows(), "part");
-        PruningPath path;
-        bool solved;
-        {
-          py::gil_scoped_release unlocked;
-          solved = sls_path(kernel, x, y, v, part, alpha, bias, {by_cost, step, must_hit}, path);
-        }
-        if (!solved) return py::none();
-        return to_dict(path);
-      },
-      py::arg("kernel"), py::arg("X").noconvert(), py::arg("Y").noconvert(), py::arg("sample_weight").noconvert(),
-      py::arg("part").noconvert(), py::arg("alpha"), py::arg("fit_intercept"), py::arg("by_cost"), py::arg("step"), py::arg("must_hit"));
   m.def(
       "sparse_variance",
       [](const Kernel& kernel, const Array& vectors, const Array& L, const Array& F, const Array& mean, double total,
@@ -165,82 +239,8 @@ void bind_lssvm(py::module_& m) {
         }
         return py::make_tuple(spread, delta);
       },
-      py::arg("kernel"), py::arg("vectors").noconvert(), py::arg("L").noconvert(), py::arg("F").noconvert(),
+      py::arg("kernel"), named, py::arg("vectors").noconvert(), py::arg("L").noconvert(), py::arg("F").noconvert(),
       py::arg("mean").noconvert(), py::arg("total"), py::arg("X").noconvert());
-
-  py::class_<Start>(m, "SparseBasis")
-      .def(py::init([](const Kernel& kernel, const Array& X,
-                       const py::array_t<std::int64_t, py::array::c_style>& candidates, bool pivot) {
-             const auto x = rows(X, kernel.n_features(), "X");
-             auto chosen = indices(candidates, x.rows());
-             py::gil_scoped_release unlocked;
-             return Start{SparseBasis(kernel, x, std::move(chosen), pivot), x.rows()};
-           }),
-           py::arg("kernel"), py::arg("X").noconvert(), py::arg("candidates"), py::arg("pivot"))
-      // Its only way out of a process is to be made again.
-      .def("__reduce__",
-           [](const Start&) -> py::object { throw py::type_error("a SparseBasis cannot be pickled"); })
-      .def_property_readonly("rows", [](const Start& self) { return index_array(self.basis.rows()); })
-      .def_property_readonly("factor", [](const Start& self) { return to_numpy(self.basis.factor()); })
-      .def(
-          "solve",
-          [](const Start& self, const Array& Y, const Array& weights, double alpha, bool bias) -> py::object {
-            const auto y = targets(Y, self.rows_of_x);
-            const auto v = vector(weights, self.rows_of_x, "sample_weight");
-            SparseSolution solution;
-            bool solved;
-            {
-              py::gil_scoped_release unlocked;
-              solved = solve_sparse(self.basis, y, v, alpha, bias, solution);
-            }
-            if (!solved) return py::none();
-            py::dict out;
-            out["coef"] = to_numpy(solution.beta());
-            out["intercept"] = vector_to_numpy(solution.intercept());
-            out["cost"] = vector_to_numpy(solution.cost);
-            out["residual"] = to_numpy(solution.residual);
-            out["slack"] = vector_to_numpy(solution.slack);
-            out["F"] = to_numpy(solution.F);
-            out["mean"] = vector_to_numpy(solution.mean);
-            return out;
-          },
-          py::arg("Y").noconvert(), py::arg("sample_weight").noconvert(), py::arg("alpha"), py::arg("fit_intercept"))
-      .def(
-          "loo_grid",
-          [](const Start& self, const Array& Y, const Array& weights, const Array& parts, const Array& alphas,
-         bool bias) {
-            const auto y = targets(Y, self.rows_of_x);
-            const auto v = vector(weights, self.rows_of_x, "sample_weight");
-            const auto part = vector(parts, self.rows_of_x, "part");
-            const auto grid = vector(alphas, -1, "alphas");
-            Array out = array(grid.size());
-            auto errors = vector_out(out);
-            py::gil_scoped_release unlocked;
-            errors = sparse_loo_grid(self.basis, y, v, part, grid, bias);
-            return out;
-          },
-          py::arg("Y").noconvert(), py::arg("sample_weight").noconvert(), py::arg("part").noconvert(),
-          py::arg("alphas").noconvert(), py::arg("fit_intercept"))
-      .def(
-          "path",
-          [](const Start& self, const Array& Y, const Array& weights, const Array& parts, double alpha, bool bias,
-             bool by_cost, double step, Index must_hit) -> py::object {
-            const auto y = targets(Y, self.rows_of_x);
-            const auto v = vector(weights, self.rows_of_x, "sample_weight");
-            const auto part = vector(parts, self.rows_of_x, "part");
-            SparseSolution solution;
-            PruningPath path;
-            bool solved;
-            {
-              py::gil_scoped_release unlocked;
-              solved = solve_sparse(self.basis, y, v, alpha, bias, solution);
-              if (solved) path = isls_path(self.basis, std::move(solution), v, part, {by_cost, step, must_hit});
-            }
-            if (!solved) return py::none();
-            return to_dict(path);
-          },
-          py::arg("Y").noconvert(), py::arg("sample_weight").noconvert(), py::arg("part").noconvert(),
-          py::arg("alpha"), py::arg("fit_intercept"), py::arg("by_cost"), py::arg("step"), py::arg("must_hit"));
 }
 
 }  // namespace kernsift

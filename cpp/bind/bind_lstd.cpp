@@ -110,11 +110,9 @@ void bind_lstd(py::module_& m) {
       .def_property_readonly("settings", [](const Guarded& self) { return to_dict(self.model.settings()); })
       .def_property_readonly("kernel", [](const Guarded& self) { return self.model.dictionary().kernel(); })
       .def_property_readonly("basis", reading_matrix([](const Model& x) { return Matrix(x.dictionary().vectors()); }))
-      .def_property_readonly("indices",
-                             [](const Guarded& self) {
-                               const auto ids = self.locked([&] { return self.model.dictionary().ids(); });
-                               return py::array_t<std::int64_t>(static_cast<py::ssize_t>(ids.size()), ids.data());
-                             })
+      // The dictionary numbers states, two a transition.
+      .def_property_readonly("indices", transitions([](std::int64_t id) { return id / 2; }))
+      .def_property_readonly("is_next", transitions([](std::int64_t id) { return id % 2 == 1; }))
       .def_property_readonly("coef", reading_vector([](const Model& x) { return x.coef(); }))
       .def_property_readonly("trace", reading_vector([](const Model& x) { return x.trace(); }))
       .def_property_readonly("inverse_P", reading_matrix([](const Model& x) { return x.inverse_P(); }))

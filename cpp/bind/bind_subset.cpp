@@ -1,141 +1,21 @@
-// Choosing a basis, and least squares on it from sums over the rows. Plain functions: the state lives in Python as
-// arrays.
-#include <cmath>
+// Least squares on a basis from sums over the rows: plain functions, the state lives in Python as arrays; and the problem
+// that those sums pose, an object for as long as it is solved.
+#include <memory>
 
 #include "bind/bind.hpp"
+#include "core/batch/deletion.hpp"
 #include "core/batch/subset.hpp"
-#include "core/select/feature_vectors.hpp"
-#include "core/select/pivoted_selection.hpp"
-#include "core/select/row_keys.hpp"
+#include "core/ridge/ridge_problem.hpp"
+#include "core/select/selectable_rows.hpp"
 
 namespace kernsift {
 
 namespace {
 
-using Indices = py::array_t<std::int64_t, py::array::c_style>;
-
-std::vector<Index> to_indices(const Indices& which, Index rows) {
-  std::vector<Index> out(which.data(), which.data() + which.size());
-  for (const Index i : out)
-    if (i < 0 || i >= rows) throw std::out_of_range("row " + std::to_string(i) + " of " + std::to_string(rows));
-  return out;
-}
-
-Indices from_indices(const std::vector<Index>& values) {
-  Indices out(static_cast<py::ssize_t>(values.size()));
-  std::copy(values.begin(), values.end(), out.mutable_data());
-  return out;
-}
-
 Panels elements_from(const Kernel& kernel, const Rows& vectors) {
   PreparedRows rows;
   kernel.prepare(vectors, rows);
   return elements_of(kernel, rows);
-}
-
-// Triangles may be halves of one square, beside each other: rows of any stride.
-using Strided = py::array_t<double>;
-using StridedRows = Eigen::Map<const RowMatrix, 0, Eigen::OuterStride<>>;
-
-Eigen::OuterStride<> stride_of(const Strided& a, const char* name) {
-  constexpr auto kDouble = static_cast<py::ssize_t>(sizeof(double));
-  if (a.ndim() != 2 || (a.shape(1) > 1 && a.strides(1) != kDouble) || a.strides(0) % kDouble != 0 ||
-      a.strides(0) < 0)
-    throw std::invalid_argument(std::string(name) + " must be two-dimensional, with contiguous rows");
-  return Eigen::OuterStride<>(a.strides(0) / kDouble);
-}
-
-StridedRows triangle(const Strided& a, Index size, const char* name) {
-  const auto stride = stride_of(a, name);
-  if (a.shape(0) != a.shape(1) || (size >= 0 && a.shape(0) != size))
-    throw std::invalid_argument(std::string(name) + " must be square" +
-                                (size >= 0 ? ", with " + std::to_string(size) + " rows" : ""));
-  return {a.data(), a.shape(0), a.shape(1), stride};
-}
-
-// The array to write into, or a new square.
-Strided given_or_new(const py::object& out, Index size) {
-  if (out.is_none()) return array(size, size);
-  if (!py::isinstance<Strided>(out)) throw std::invalid_argument("out must be an array of doubles");
-  return out.cast<Strided>();  // itself: nothing is converted
-}
-
-// numpy's upper triangle is the lower one of column-major matrices.
-MatrixRef lower_of(Strided& a, Index size, const char* name) {
-  triangle(a, size, name);
-  return Eigen::Map<Matrix, 0, Eigen::OuterStride<>>(a.mutable_data(), a.shape(0), a.shape(1), stride_of(a, name));
-}
-
-Matrix square(const Array& a, const char* name) { return rows(a, a.ndim() == 2 ? a.shape(0) : -1, name); }
-
-py::array_t<std::uint64_t> row_keys(const Array& X, std::uint64_t seed) {
-  const auto x = rows(X, -1, "X");
-  py::array_t<std::uint64_t> out(x.rows());
-  std::uint64_t* keys = out.mutable_data();
-  py::gil_scoped_release unlocked;
-  for (Index i = 0; i < x.rows(); ++i) keys[i] = row_key(x.data() + i * x.cols(), x.cols(), seed);
-  return out;
-}
-
-py::tuple feature_vectors(const Kernel& kernel, const Array& X, const Indices& which, const Array& weight,
-                          const FeatureVectorSettings& settings) {
-  const auto x = rows(X, kernel.n_features(), "X");
-  const auto v = vector(weight, which.size(), "weight");
-  auto list = to_indices(which, x.rows());
-  FeatureVectors result;
-  {
-    py::gil_scoped_release unlocked;
-    SelectableRows patterns(kernel, x, std::move(list));
-    result = select_feature_vectors(patterns, v, settings);
-  }
-  Array error = array(static_cast<Index>(result.error.size()));
-  std::copy(result.error.begin(), result.error.end(), error.mutable_data());
-  return py::make_tuple(from_indices(result.chosen), error);
-}
-
-SelectionForm form_of(const std::string& name) {
-  if (name == "dense") return SelectionForm::dense;
-  if (name == "cached") return SelectionForm::cached;
-  if (name == "lazy") return SelectionForm::lazy;
-  throw std::invalid_argument("form '" + name + "' is unknown");
-}
-
-template <class Choose>
-py::tuple pivots(const Kernel& kernel, const Array& X, const Indices& which, Choose&& choose) {
-  const auto x = rows(X, kernel.n_features(), "X");
-  auto list = to_indices(which, x.rows());
-  PivotedBasis result;
-  {
-    py::gil_scoped_release unlocked;
-    SelectableRows patterns(kernel, x, std::move(list));
-    result = choose(patterns);
-  }
-  return py::make_tuple(from_indices(result.chosen), to_numpy(result.L));
-}
-
-// The rows that are independent of those before them, and the factor of their kernel matrix: into `out` (rows of it), or
-// a new square.
-py::tuple select_independent(const Kernel& kernel, const Array& X, const Indices& which, double tol, Index max_basis,
-                             const py::object& out, int threads) {
-  const auto x = rows(X, kernel.n_features(), "X");
-  auto list = to_indices(which, x.rows());
-  const Index most = std::min<Index>(max_basis, static_cast<Index>(list.size()));
-  Strided square = given_or_new(out, most);
-  const auto stride = stride_of(square, "out");
-  if (square.shape(0) != square.shape(1)) throw std::invalid_argument("out must be square");
-  Eigen::Map<RowMatrix, 0, Eigen::OuterStride<>> L(square.mutable_data(), square.shape(0), square.shape(1), stride);
-  std::vector<Index> chosen;
-  {
-    py::gil_scoped_release unlocked;
-    SelectableRows patterns(kernel, x, std::move(list));
-    if (out.is_none()) L.triangularView<Eigen::StrictlyUpper>().setZero();
-    chosen = independent_rows(patterns, tol, threads, L);
-  }
-  const auto m = static_cast<Index>(chosen.size());
-  const py::slice taken(py::ssize_t{0}, static_cast<py::ssize_t>(m), py::ssize_t{1});
-  py::object corner = m == L.rows() ? py::object(square) : py::object(square[py::make_tuple(taken, taken)]);
-  if (out.is_none() && m < L.rows()) corner = corner.attr("copy")();
-  return py::make_tuple(from_indices(chosen), corner);
 }
 
 // Sums of the rows in w (whitened = True) or in kernel coordinates; `fast` accumulates in kernel coordinates first. M goes
@@ -152,7 +32,7 @@ py::dict normal_sums(const Kernel& kernel, const Array& vectors, const Strided& 
   const auto factor = triangle(L, m, "L");
   if (y.rows() != x.rows()) throw std::invalid_argument("X and Y must have as many rows as each other");
   Strided M = given_or_new(out, m);
-  NormalSums sums(lower_of(M, m, "out"), y.cols());
+  NormalSums sums(lower_to_write(M, m, "out"), y.cols());
   {
     py::gil_scoped_release unlocked;
     const RowMatrix none;
@@ -170,110 +50,198 @@ py::dict normal_sums(const Kernel& kernel, const Array& vectors, const Strided& 
   return answer;
 }
 
-// R' in the upper triangle of `out`, or of a new matrix, for the M in the upper triangle given; None without one.
-py::object ridge_factor(const Strided& M, const Array& s, double weight, double alpha, const py::object& out,
-                        int threads) {
-  const Index m = M.ndim() == 2 ? M.shape(0) : -1;
-  const auto given = triangle(M, m, "M");
-  const auto sum = vector(s, m, "s");
-  Strided R = given_or_new(out, m);
-  MatrixRef A = lower_of(R, m, "out");
-  bool definite;
+// The sums of some elements of a basis, from those of all in kernel coordinates, in orthonormal ones: L is their factor.
+py::dict sums_of_elements(const Array& M, const Array& z, const Array& s, const Indices& which, const Strided& L,
+                          int threads) {
+  const auto all = rows(M, s.shape(0), "M");
+  const auto moments = rows(z, -1, "z");
+  const auto sum = vector(s, moments.rows(), "s");
+  const auto kept = to_indices(which, all.rows());
+  const auto m = static_cast<Index>(kept.size());
+  const auto factor = triangle(L, m, "L");
+  Strided square = array(m, m);
+  NormalSums out(lower_to_write(square, m, "M"), moments.cols());
   {
     py::gil_scoped_release unlocked;
-    if (R.data() != M.data()) A.triangularView<Eigen::Lower>() = given.transpose();
-    definite = factor_ridge(A, sum, weight, alpha, threads);
+    for (Index i = 0; i < m; ++i) {
+      for (Index j = 0; j <= i; ++j) out.M(i, j) = all(kept[i], kept[j]);
+      out.z.row(i) = moments.row(kept[i]);
+      out.s[i] = sum[kept[i]];
+    }
+    whiten(factor, threads, out);
+    out.M.triangularView<Eigen::StrictlyUpper>() = out.M.transpose();
   }
-  if (!definite) return py::none();
-  return R;
+  py::dict answer;
+  answer["M"] = square;
+  answer["z"] = to_numpy(out.z);
+  answer["s"] = vector_to_numpy(out.s);
+  return answer;
 }
 
-// T^-1 B or T^-T B, of the lower or the upper triangle of T.
-Array solve_triangle(const Strided& T, const Array& B, bool lower, bool transposed) {
-  const auto b = rows(B, -1, "B");
-  const auto t = triangle(T, b.rows(), "T");
-  Array out = array(b.rows(), b.cols());
-  auto x = rows_out(out);
-  py::gil_scoped_release unlocked;
-  x = b;
-  if (lower && transposed) t.triangularView<Eigen::Lower>().transpose().solveInPlace(x);
-  if (lower && !transposed) t.triangularView<Eigen::Lower>().solveInPlace(x);
-  if (!lower && transposed) t.triangularView<Eigen::Upper>().transpose().solveInPlace(x);
-  if (!lower && !transposed) t.triangularView<Eigen::Upper>().solveInPlace(x);
+RidgeSums sums_from(const Strided& M, const Array& z, const Array& s, const Array& y, const Array& yy, const Array& offset,
+                    double weight, double count, double precision) {
+  const auto moments = rows(z, -1, "z");
+  const Index m = moments.rows(), c = moments.cols();
+  return {lower_of(M, M.shape(0) == 0 ? 0 : m, "M"), moments, vector(s, m, "s"), vector(y, c, "y"), vector(yy, c, "yy"),
+          vector(offset, c, "offset"), weight, count, precision};
+}
+
+// A problem, and the arrays it reads: M, and a factor in its place or kept from before.
+struct BoundRidge {
+  std::unique_ptr<RidgeProblem> problem;
+  Strided M, factor;
+  std::mutex lock;
+
+  template <class Work>
+  auto locked(Work&& work) {
+    py::gil_scoped_release unlocked;
+    const std::lock_guard<std::mutex> guard(lock);
+    return work(*problem);
+  }
+  // Works with rows on the basis of the sums.
+  template <class Work>
+  auto on_rows(const Kernel& kernel, const Array& vectors, const Strided& L, const Array& X, Work&& work) {
+    const auto basis = rows(vectors, kernel.n_features(), "vectors");
+    const auto x = rows(X, kernel.n_features(), "X");
+    if (basis.rows() != problem->size()) throw std::invalid_argument("vectors must be those of the sums");
+    const auto factor_of_basis = triangle(L, basis.rows(), "L");
+    return locked([&](RidgeProblem& p) { return work(p, elements_from(kernel, basis), Rows(factor_of_basis), Rows(x)); });
+  }
+  Eigen::Map<const RowMatrix> targets(const Array& Y, Index n) const {
+    const auto y = rows(Y, problem->outputs(), "Y");
+    if (y.rows() != n) throw std::invalid_argument("X and Y must have as many rows as each other");
+    return y;
+  }
+};
+
+std::unique_ptr<BoundRidge> make_ridge(const Strided& M, const Array& z, const Array& s, const Array& y, const Array& yy,
+                                       const Array& offset, double weight, double count, double precision,
+                                       bool fit_intercept, int threads, const py::object& factor, double alpha) {
+  auto out = std::make_unique<BoundRidge>();
+  out->M = M;
+  out->problem = std::make_unique<RidgeProblem>(sums_from(M, z, s, y, yy, offset, weight, count, precision), fit_intercept,
+                                                threads);
+  if (!factor.is_none()) {
+    out->factor = given_or_new(factor, 0);
+    out->problem->use_factor(lower_of(out->factor, out->problem->size(), "factor"), alpha);
+  }
   return out;
 }
 
-py::tuple spectrum_of(const Array& M, const Array& z) {
-  const Matrix m = square(M, "M");
-  const Matrix right = rows(z, -1, "z");
-  if (right.rows() != m.rows()) throw std::invalid_argument("z must have one row per row of M");
-  Spectrum s;
-  {
-    py::gil_scoped_release unlocked;
-    s = spectrum(m, right);
-  }
-  return py::make_tuple(vector_to_numpy(s.values), to_numpy(s.vectors), to_numpy(s.projected));
-}
-
-template <class Work>
-auto leave_one_out(const Kernel& kernel, const Array& vectors, const Array& T, const Array& shift, const Array& values,
-                   const Array& projected, const Array& mean_y, double bias_leverage, const Array& X, const Array& Y,
-                   const Array& weight, Work&& work) {
-  const auto basis = rows(vectors, kernel.n_features(), "vectors");
-  const auto x = rows(X, kernel.n_features(), "X");
-  const auto y = rows(Y, projected.ndim() == 2 ? projected.shape(1) : -1, "Y");
-  const auto v = vector(weight, x.rows(), "weight");
-  const Matrix transform = rows(T, basis.rows(), "T"), f = rows(projected, -1, "projected");
-  const Vector t0 = vector(shift, transform.rows(), "shift"), lambda = vector(values, transform.rows(), "values"),
-               y0 = vector(mean_y, f.cols(), "mean_y");
-  if (y.rows() != x.rows()) throw std::invalid_argument("X and Y must have as many rows as each other");
-  if (f.rows() != transform.rows()) throw std::invalid_argument("projected must have one row per value");
-  py::gil_scoped_release unlocked;
-  const LeaveOneOut loo{transform, t0, lambda, f, y0, bias_leverage};
-  return work(loo, elements_from(kernel, basis), Rows(x), Rows(y), ConstVectorRef(v));
+void bind_ridge_problem(py::module_& m) {
+  const py::kw_only named;
+  const auto alpha = py::arg("alpha");
+  const auto per_alpha = [](auto member) {
+    return [member](BoundRidge& self, double a) {
+      return vector_to_numpy(self.locked([&](RidgeProblem& p) { return Vector((p.*member)(a)); }));
+    };
+  };
+  py::class_<BoundRidge>(m, "RidgeProblem")
+      .def(py::init(&make_ridge), named, py::arg("M").noconvert(), py::arg("z").noconvert(), py::arg("s").noconvert(),
+           py::arg("y").noconvert(), py::arg("yy").noconvert(), py::arg("offset").noconvert(), py::arg("weight"),
+           py::arg("count"), py::arg("precision"), py::arg("fit_intercept"), py::arg("threads") = 1,
+           py::arg("factor") = py::none(), py::arg("alpha") = 0.0)
+      .def("__reduce__",
+           [](const BoundRidge&) -> py::object { throw py::type_error("a RidgeProblem is made from sums, which pickle"); })
+      .def_property_readonly("precision", [](BoundRidge& self) { return self.problem->precision(); })
+      .def_property_readonly("largest",
+                             [](BoundRidge& self) { return self.locked([](RidgeProblem& p) { return p.largest(); }); })
+      .def("above_rounding", [](BoundRidge& self, double a) { return self.problem->above_rounding(a); }, alpha)
+      .def(
+          "ready", [](BoundRidge& self, double a) { return self.locked([&](RidgeProblem& p) { return p.ready(a); }); },
+          alpha)
+      .def(
+          "factor_in_place",
+          [](BoundRidge& self, double a) {
+            auto where = lower_to_write(self.M, self.problem->size(), "M");
+            return self.locked([&](RidgeProblem& p) { return p.factor_into(where, a); });
+          },
+          alpha)
+      .def(
+          "theta", [](BoundRidge& self, double a) { return to_numpy(self.locked([&](RidgeProblem& p) { return p.theta(a); })); },
+          alpha)
+      .def(
+          "solution",
+          [](BoundRidge& self, const Strided& L, double a) {
+            const auto factor = triangle(L, self.problem->size(), "L");
+            const auto found = self.locked([&](RidgeProblem& p) { return p.solution(factor, a); });
+            py::dict out;
+            out["coef"] = to_numpy(found.coef);
+            out["intercept"] = vector_to_numpy(found.intercept);
+            out["cost"] = vector_to_numpy(found.cost);
+            out["noise_variance"] = vector_to_numpy(found.noise_variance);
+            return out;
+          },
+          py::arg("L").noconvert(), alpha)
+      .def("rss", per_alpha(&RidgeProblem::rss), alpha)
+      .def("log_evidence", per_alpha(&RidgeProblem::log_evidence), alpha)
+      .def(
+          "dof", [](BoundRidge& self, double a) { return self.locked([&](RidgeProblem& p) { return p.dof(a); }); }, alpha)
+      .def(
+          "gcv",
+          [](BoundRidge& self, double a, double toll) {
+            return vector_to_numpy(self.locked([&](RidgeProblem& p) { return p.gcv(a, toll); }));
+          },
+          alpha, named, py::arg("toll") = 1.0)
+      .def("best_gcv", [](BoundRidge& self) { return self.locked([](RidgeProblem& p) { return p.best_gcv(); }); })
+      .def(
+          "loo_errors",
+          [](BoundRidge& self, const Kernel& kernel, const Array& vectors, const Strided& L, const Array& X, const Array& Y,
+             const Array& weight, const Array& alphas) {
+            const auto y = self.targets(Y, X.shape(0));
+            const auto v = vector(weight, y.rows(), "weight"), grid = vector(alphas, -1, "alphas");
+            return vector_to_numpy(self.on_rows(kernel, vectors, L, X, [&](auto& p, auto&& elements, auto&& l, auto&& x) {
+              return left_out_errors(p, kernel, elements, l, x, y, v, grid);
+            }));
+          },
+          named, py::arg("kernel"), py::arg("vectors").noconvert(), py::arg("L").noconvert(), py::arg("X").noconvert(),
+          py::arg("Y").noconvert(), py::arg("weight").noconvert(), py::arg("alphas").noconvert())
+      .def(
+          "left_out",
+          [](BoundRidge& self, const Kernel& kernel, const Array& vectors, const Strided& L, const Array& X, const Array& Y,
+             const Array& weight, double a) {
+            const auto y = self.targets(Y, X.shape(0));
+            const auto v = vector(weight, y.rows(), "weight");
+            Array out = array(y.rows(), y.cols());
+            auto fitted = rows_out(out);
+            self.on_rows(kernel, vectors, L, X, [&](auto& p, auto&& elements, auto&& l, auto&& x) {
+              left_out_predictions(p, kernel, elements, l, x, y, v, a, fitted);
+            });
+            return out;
+          },
+          named, py::arg("kernel"), py::arg("vectors").noconvert(), py::arg("L").noconvert(), py::arg("X").noconvert(),
+          py::arg("Y").noconvert(), py::arg("weight").noconvert(), alpha)
+      .def(
+          "relative_variance",
+          [](BoundRidge& self, const Kernel& kernel, const Array& vectors, const Strided& L, const Array& X, double a,
+             int threads) {
+            Array out = array(X.shape(0));
+            auto variance = vector_out(out);
+            self.on_rows(kernel, vectors, L, X, [&](auto& p, auto&& elements, auto&& l, auto&& x) {
+              relative_variance(p, kernel, elements, l, x, a, threads, variance);
+            });
+            return out;
+          },
+          named, py::arg("kernel"), py::arg("vectors").noconvert(), py::arg("L").noconvert(), py::arg("X").noconvert(),
+          alpha, py::arg("threads") = 1)
+      .def_static("memory_needed", &RidgeProblem::memory_needed, named, py::arg("m"), py::arg("outputs"),
+                  py::arg("spectrum"), py::arg("alphas") = 0);
+  m.attr("GCV_TOLL") = kGcvToll;
 }
 
 }  // namespace
 
 void bind_subset(py::module_& m) {
-  m.def("row_keys", &row_keys, py::arg("X").noconvert(), py::arg("seed"));
-  m.def(
-      "select_feature_vectors",
-      [](const Kernel& kernel, const Array& X, const Indices& which, const Array& weight, Index n_candidates,
-         Index n_eval, Index max_basis, double candidate_tol, double reconstruction_tol, std::uint64_t seed,
-         const std::string& form) {
-        return feature_vectors(kernel, X, which, weight,
-                               {n_candidates, n_eval, max_basis, candidate_tol, reconstruction_tol, seed,
-                                form_of(form)});
-      },
-      py::arg("kernel"), py::arg("X").noconvert(), py::arg("which").noconvert(), py::arg("weight").noconvert(),
-      py::arg("n_candidates"), py::arg("n_eval"), py::arg("max_basis"), py::arg("candidate_tol"),
-      py::arg("reconstruction_tol"), py::arg("seed"), py::arg("form"));
-  m.def("select_independent", &select_independent, py::arg("kernel"), py::arg("X").noconvert(),
-        py::arg("which").noconvert(), py::arg("tol"), py::arg("max_basis"), py::arg("out") = py::none(),
-        py::arg("threads") = 1);
-  m.def(
-      "select_greedy",
-      [](const Kernel& kernel, const Array& X, const Indices& which, double tol, Index max_basis) {
-        return pivots(kernel, X, which, [&](SelectableRows& p) { return greedy_pivots(p, tol, max_basis); });
-      },
-      py::arg("kernel"), py::arg("X").noconvert(), py::arg("which").noconvert(), py::arg("tol"),
-      py::arg("max_basis"));
-  m.def(
-      "select_rpcholesky",
-      [](const Kernel& kernel, const Array& X, const Indices& which, const Array& weight, double tol,
-         Index max_basis, Index block, std::uint64_t seed) {
-        const auto v = vector(weight, which.size(), "weight");
-        if (block < 1) throw std::invalid_argument("block must be positive");
-        return pivots(kernel, X, which,
-                      [&](SelectableRows& p) { return random_pivots(p, v, tol, max_basis, block, seed); });
-      },
-      py::arg("kernel"), py::arg("X").noconvert(), py::arg("which").noconvert(), py::arg("weight").noconvert(),
-      py::arg("tol"), py::arg("max_basis"), py::arg("block"), py::arg("seed"));
-  m.def("normal_sums", &normal_sums, py::arg("kernel"), py::arg("vectors").noconvert(), py::arg("L").noconvert(),
+  const py::kw_only named;
+  bind_ridge_problem(m);
+  m.def("normal_sums", &normal_sums, py::arg("kernel"), named, py::arg("vectors").noconvert(), py::arg("L").noconvert(),
         py::arg("X").noconvert(), py::arg("Y").noconvert(), py::arg("weight").noconvert(),
         py::arg("offset").noconvert(), py::arg("fast"), py::arg("whitened"), py::arg("out") = py::none(),
         py::arg("threads") = 1);
+  m.def("normal_sums_memory", &accumulate_memory, named, py::arg("m"), py::arg("n"), py::arg("d"), py::arg("outputs"),
+        py::arg("threads"));
+  m.def("sums_of_elements", &sums_of_elements, named, py::arg("M").noconvert(), py::arg("z").noconvert(),
+        py::arg("s").noconvert(), py::arg("which").noconvert(), py::arg("L").noconvert(), py::arg("threads") = 1);
   m.def(
       "whitening_growth",
       [](const Strided& L) {
@@ -282,43 +250,26 @@ void bind_subset(py::module_& m) {
         return whitening_growth(factor);
       },
       py::arg("L").noconvert());
-  m.def("ridge_factor", &ridge_factor, py::arg("M").noconvert(), py::arg("s").noconvert(), py::arg("weight"),
-        py::arg("alpha"), py::arg("out") = py::none(), py::arg("threads") = 1);
-  m.def("solve_triangle", &solve_triangle, py::arg("T").noconvert(), py::arg("B").noconvert(), py::arg("lower"),
-        py::arg("transposed"));
-  m.def("spectrum", &spectrum_of, py::arg("M").noconvert(), py::arg("z").noconvert());
   m.def(
       "deletion_order",
-      [](const Array& G, const Array& K, const Array& z, double alpha, Index target, double fraction) {
-        Matrix g = square(G, "G"), k = square(K, "K");
-        const Matrix right = rows(z, -1, "z");
-        if (k.rows() != g.rows() || right.rows() != g.rows())
-          throw std::invalid_argument("G, K and z must have as many rows as each other");
+      [](const Kernel& kernel, const Array& vectors, const Strided& M, const Array& z, const Array& s, const Array& y,
+         const Array& offset, double weight, bool fit_intercept, double a, Index target, double fraction) {
+        const auto elements = rows(vectors, kernel.n_features(), "vectors");
+        if (M.ndim() != 2 || elements.rows() != M.shape(0))
+          throw std::invalid_argument("M must have a row for each of the vectors");
+        const RidgeSums sums = sums_from(M, z, s, y, y, offset, weight, 0, 0);
         std::vector<Index> order;
         {
           py::gil_scoped_release unlocked;
-          order = deletion_order(g, k, right, alpha, target, fraction);
+          order = deletion_order(kernel, elements, sums, fit_intercept, a, target, fraction);
         }
         return from_indices(order);
       },
-      py::arg("G").noconvert(), py::arg("K").noconvert(), py::arg("z").noconvert(), py::arg("alpha"),
-      py::arg("target"), py::arg("fraction"));
-  m.def(
-      "loo_errors",
-      [](const Kernel& kernel, const Array& vectors, const Array& T, const Array& shift, const Array& values,
-         const Array& projected, const Array& mean_y, double bias_leverage, const Array& X, const Array& Y,
-         const Array& weight, const Array& alphas) {
-        const auto a = vector(alphas, -1, "alphas");
-        return vector_to_numpy(leave_one_out(
-            kernel, vectors, T, shift, values, projected, mean_y, bias_leverage, X, Y, weight,
-            [&](const LeaveOneOut& loo, const Panels& elements, const Rows& x, const Rows& y, const ConstVectorRef& v) {
-              return loo.errors(kernel, elements, x, y, v, a);
-            }));
-      },
-      py::arg("kernel"), py::arg("vectors").noconvert(), py::arg("T").noconvert(), py::arg("shift").noconvert(),
-      py::arg("values").noconvert(), py::arg("projected").noconvert(), py::arg("mean_y").noconvert(),
-      py::arg("bias_leverage"), py::arg("X").noconvert(), py::arg("Y").noconvert(), py::arg("weight").noconvert(),
-      py::arg("alphas").noconvert());
+      py::arg("kernel"), named, py::arg("vectors").noconvert(), py::arg("M").noconvert(), py::arg("z").noconvert(),
+      py::arg("s").noconvert(), py::arg("y").noconvert(), py::arg("offset").noconvert(), py::arg("weight"),
+      py::arg("fit_intercept"), py::arg("alpha"), py::arg("target"), py::arg("fraction"));
+  m.def("deletion_memory", &deletion_memory, named, py::arg("n"), py::arg("d"), py::arg("outputs"));
+  m.def("basis_coordinates_memory", &basis_coordinates_memory, named, py::arg("m"));
   m.def(
       "basis_coordinates",
       [](const Kernel& kernel, const Array& vectors, const Strided& L, const Array& X) {
@@ -331,7 +282,7 @@ void bind_subset(py::module_& m) {
         basis_coordinates(kernel, elements_from(kernel, basis), factor, x, result);
         return out;
       },
-      py::arg("kernel"), py::arg("vectors").noconvert(), py::arg("L").noconvert(), py::arg("X").noconvert());
+      py::arg("kernel"), named, py::arg("vectors").noconvert(), py::arg("L").noconvert(), py::arg("X").noconvert());
 }
 
 }  // namespace kernsift

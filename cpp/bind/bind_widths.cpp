@@ -49,18 +49,52 @@ py::tuple evaluate(BoundWidths& self, const Array& gamma, double alpha, const st
   return py::make_tuple(out.value, vector_to_numpy(out.log_gamma), out.log_alpha, moved);
 }
 
+// The criterion of a search at a point, and its gradient if asked for.
+py::object objective(BoundWidths& self, const Array& point, const std::string& criterion, double toll, bool gradient) {
+  const auto x = vector(point, -1, "point");
+  const WidthCriterion what = width_criterion(criterion);
+  double value;
+  Vector slope;
+  {
+    py::gil_scoped_release unlocked;
+    const std::lock_guard<std::mutex> guard(self.lock);
+    value = self.problem.objective(x, what, toll, gradient ? &slope : nullptr);
+  }
+  if (!gradient) return py::float_(value);
+  return py::make_tuple(value, vector_to_numpy(slope));
+}
+
+double error_on(BoundWidths& self, const Array& point, const Array& X, const Array& Y, const Array& weight,
+                const Array& within) {
+  const auto p = vector(point, self.problem.n_features() + 1, "point");
+  const auto x = rows(X, self.problem.n_features(), "X");
+  const auto y = rows(Y, -1, "Y");
+  const auto v = vector(weight, x.rows(), "weight"), s = vector(within, x.rows(), "within");
+  if (y.rows() != x.rows()) throw std::invalid_argument("X and Y must have as many rows as each other");
+  py::gil_scoped_release unlocked;
+  const std::lock_guard<std::mutex> guard(self.lock);
+  return self.problem.error_on(p, x, y, v, s);
+}
+
 }  // namespace
 
 void bind_widths(py::module_& m) {
+  const py::kw_only named;
   py::class_<BoundWidths>(m, "WidthProblem")
-      .def(py::init(&make), py::arg("kernel"), py::arg("X").noconvert(), py::arg("landmarks").noconvert(),
+      .def(py::init(&make), py::arg("kernel"), named, py::arg("X").noconvert(), py::arg("landmarks").noconvert(),
            py::arg("Y").noconvert(), py::arg("weight").noconvert(), py::arg("within").noconvert(),
            py::arg("fit_intercept"), py::arg("jitter"))
       .def("__reduce__", [](const BoundWidths&) -> py::object {
         throw py::type_error("a WidthProblem is made for one search and is not stored");
       })
-      .def("evaluate", &evaluate, py::arg("gamma").noconvert(), py::arg("alpha"), py::arg("criterion") = "loo",
-           py::arg("toll") = 1.0, py::arg("gradient") = true, py::arg("landmarks") = py::none());
+      .def("evaluate", &evaluate, py::arg("gamma").noconvert(), py::arg("alpha"), named, py::arg("criterion") = "loo",
+           py::arg("toll") = 1.0, py::arg("gradient") = true, py::arg("landmarks") = py::none())
+      .def("objective", &objective, py::arg("point").noconvert(), named, py::arg("criterion"), py::arg("toll"),
+           py::arg("gradient"))
+      .def("error_on", &error_on, py::arg("point").noconvert(), named, py::arg("X").noconvert(), py::arg("Y").noconvert(),
+           py::arg("weight").noconvert(), py::arg("within").noconvert())
+      .def_static("memory_needed", &WidthProblem::memory_needed, named, py::arg("n"), py::arg("m"), py::arg("d"),
+                  py::arg("problems") = 1);
 }
 
 }  // namespace kernsift

@@ -33,6 +33,8 @@ PYBIND11_MODULE(_core, m, pybind11::mod_gil_not_used()) {
   kernsift::bind_building_blocks(m);
   kernsift::bind_online(m);
   kernsift::bind_forward(m);
+  kernsift::bind_ridge(m);
+  kernsift::bind_select(m);
   kernsift::bind_subset(m);
   kernsift::bind_lstd(m);
   kernsift::bind_widths(m);

@@ -315,8 +315,13 @@ void batch(Bytes& bytes) {
   Matrix square = Matrix::Zero(m, m);
   NormalSums sums(square, outputs);
   accumulate(kernel, elements, RowMatrix(), X, Y, v, Vector::Zero(outputs), 1, sums);
-  if (factor_ridge(sums.M, sums.s, bias ? sums.weight : 0.0, alpha, 1))
-    require(square.allFinite(), "a factor is made of numbers");
+  if (sums.weight > 0) {
+    const Vector offset = Vector::Zero(outputs);
+    const RidgeSums given{sums.M, sums.z, sums.s, sums.y, sums.yy, offset, sums.weight, v.size() * 1.0, 1e-12};
+    RidgeProblem problem(given, bias, 1);
+    problem.best_gcv();
+    if (problem.factor_into(sums.M, alpha)) require(square.allFinite(), "a factor is made of numbers");
+  }
 
   if ((v.array() > 0).all()) {
     DenseSolution dense;

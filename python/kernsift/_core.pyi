@@ -1,4 +1,4 @@
-from typing import Any, TypedDict, TypeVar, Unpack
+from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,31 +6,42 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 _Engine = TypeVar("_Engine", bound="_Online")
 
-SMALLEST: float
+GCV_TOLL: float
 LARGEST: float
+SETTLED: float
+SMALLEST: float
 
 def build_info() -> dict[str, Any]: ...
+def kernel_table() -> dict[str, dict[str, bool]]: ...
+def best_ridge(
+    *, cross: Array, moments: Array, squares: Array, weight: float, count: float, with_bias: bool
+) -> float: ...
 def calibrate(
     scores: Array, targets: Array, weights: Array, log_t: float, information: float
 ) -> tuple[float, float]: ...
-def basis_coordinates(kernel: Kernel, vectors: Array, L: Array, X: Array) -> Array: ...
-def deletion_order(G: Array, K: Array, z: Array, alpha: float, target: int, fraction: float) -> NDArray[np.int64]: ...
-def loo_errors(
+def fit_temperature(scores: Array, codes: NDArray[np.int64], weight: Array) -> float: ...
+def softmax(scores: Array, temperature: float) -> Array: ...
+def basis_coordinates(kernel: Kernel, *, vectors: Array, L: Array, X: Array) -> Array: ...
+def basis_coordinates_memory(*, m: int) -> float: ...
+def deletion_memory(*, n: int, d: int, outputs: int) -> float: ...
+def deletion_order(
     kernel: Kernel,
+    *,
     vectors: Array,
-    T: Array,
-    shift: Array,
-    values: Array,
-    projected: Array,
-    mean_y: Array,
-    bias_leverage: float,
-    X: Array,
-    Y: Array,
-    weight: Array,
-    alphas: Array,
-) -> Array: ...
+    M: Array,
+    z: Array,
+    s: Array,
+    y: Array,
+    offset: Array,
+    weight: float,
+    fit_intercept: bool,
+    alpha: float,
+    target: int,
+    fraction: float,
+) -> NDArray[np.int64]: ...
 def normal_sums(
     kernel: Kernel,
+    *,
     vectors: Array,
     L: Array,
     X: Array,
@@ -42,14 +53,16 @@ def normal_sums(
     out: Array | None = None,
     threads: int = 1,
 ) -> dict[str, Any]: ...
-def ridge_factor(
-    M: Array, s: Array, weight: float, alpha: float, out: Array | None = None, threads: int = 1
-) -> Array | None: ...
+def normal_sums_memory(*, m: int, n: int, d: int, outputs: int, threads: int) -> float: ...
+def sums_of_elements(
+    *, M: Array, z: Array, s: Array, which: NDArray[np.int64], L: Array, threads: int = 1
+) -> dict[str, Array]: ...
 def row_keys(X: Array, seed: int) -> NDArray[np.uint64]: ...
 def select_feature_vectors(
     kernel: Kernel,
     X: Array,
     which: NDArray[np.int64],
+    *,
     weight: Array,
     n_candidates: int,
     n_eval: int,
@@ -59,39 +72,42 @@ def select_feature_vectors(
     seed: int,
     form: str,
 ) -> tuple[NDArray[np.int64], Array]: ...
+def feature_vectors_memory(*, n: int, d: int, n_candidates: int, n_eval: int, max_basis: int, form: str) -> float: ...
 def select_greedy(
-    kernel: Kernel, X: Array, which: NDArray[np.int64], tol: float, max_basis: int
+    kernel: Kernel, X: Array, which: NDArray[np.int64], *, tol: float, max_basis: int
 ) -> tuple[NDArray[np.int64], Array]: ...
 def select_independent(
     kernel: Kernel,
     X: Array,
     which: NDArray[np.int64],
+    *,
     tol: float,
     max_basis: int,
     out: Array | None = None,
     threads: int = 1,
 ) -> tuple[NDArray[np.int64], Array]: ...
+def independent_memory(*, max_basis: int, d: int) -> float: ...
 def select_rpcholesky(
     kernel: Kernel,
     X: Array,
     which: NDArray[np.int64],
+    *,
     weight: Array,
     tol: float,
     max_basis: int,
     block: int,
     seed: int,
 ) -> tuple[NDArray[np.int64], Array]: ...
-def solve_triangle(T: Array, B: Array, lower: bool, transposed: bool) -> Array: ...
-def spectrum(M: Array, z: Array) -> tuple[Array, Array, Array]: ...
+def pivoted_memory(*, rows: int, max_basis: int, d: int, block: int) -> float: ...
 def whitening_growth(L: Array) -> float: ...
 def rebuild(engine: type[_Engine], kernel: Kernel, settings: dict[str, Any], state: dict[str, Array]) -> _Engine: ...
 def forward_selection(
     kernels: list[Kernel],
+    *,
     X: Array,
     Y: Array,
     sample_weight: Array,
     candidates: NDArray[np.int64],
-    *,
     selection: str,
     n_candidates: int,
     reestimate: bool,
@@ -100,6 +116,7 @@ def forward_selection(
     patience: int,
     tol: float,
     max_basis: int,
+    part: float,
     error_tol: float,
     max_condition: float,
     fit_intercept: bool,
@@ -108,7 +125,20 @@ def forward_selection(
     threads: int,
     cache_bytes: float,
 ) -> dict[str, Any]: ...
+def forward_selection_memory(
+    *,
+    selection: str,
+    n_candidates: int,
+    n: int,
+    d: int,
+    outputs: int,
+    candidates: int,
+    widths: int,
+    most: int,
+    cache_bytes: float,
+) -> float: ...
 def ridge_minimum(
+    *,
     h: Array,
     f2: Array,
     residual: float,
@@ -121,7 +151,7 @@ def ridge_minimum(
     everywhere: bool,
 ) -> float: ...
 def ridge_scores(
-    h: Array, f2: Array, residual: float, rows: float, unpenalised: float, alpha: float
+    *, h: Array, f2: Array, residual: float, rows: float, unpenalised: float, alpha: float
 ) -> tuple[float, float, float, float, float]: ...
 
 class OrthogonalBasis:
@@ -143,58 +173,110 @@ class OrthogonalBasis:
     @property
     def residual(self) -> Array: ...
 
-def dense_solve(
-    kernel: Kernel,
-    X: Array,
-    Y: Array,
-    sample_weight: Array,
-    alpha: float,
-    fit_intercept: bool,
-    keep_factor: bool = False,
-) -> dict[str, Array] | None: ...
-def dense_slack(factor: Array, sample_weight: Array, alpha: float, fit_intercept: bool) -> Array: ...
+def dense_slack(factor: Array, *, sample_weight: Array, alpha: float, fit_intercept: bool) -> Array: ...
 def dense_variance(
-    kernel: Kernel, vectors: Array, factor: Array, sample_weight: Array, fit_intercept: bool, X: Array
+    kernel: Kernel, *, vectors: Array, factor: Array, sample_weight: Array, fit_intercept: bool, X: Array
 ) -> Array: ...
-def dense_loo_grid(
-    kernel: Kernel, X: Array, Y: Array, sample_weight: Array, part: Array, alphas: Array, fit_intercept: bool
-) -> Array: ...
-def sls_path(
-    kernel: Kernel,
-    X: Array,
-    Y: Array,
-    sample_weight: Array,
-    part: Array,
-    alpha: float,
-    fit_intercept: bool,
-    by_cost: bool,
-    step: float,
-    must_hit: int,
-) -> dict[str, Any] | None: ...
 def sparse_variance(
-    kernel: Kernel, vectors: Array, L: Array, F: Array, mean: Array, total: float, X: Array
+    kernel: Kernel, *, vectors: Array, L: Array, F: Array, mean: Array, total: float, X: Array
 ) -> tuple[Array, Array]: ...
+def outlier_weights(residuals: Array, weight: Array) -> Array: ...
+def weighted_median(values: Array, weight: Array) -> float: ...
 
-class SparseBasis:
-    def __init__(self, kernel: Kernel, X: Array, candidates: NDArray[np.int64], pivot: bool) -> None: ...
+class _Problem:
     def __reduce__(self) -> tuple[Any, ...]: ...
     @property
     def rows(self) -> NDArray[np.int64]: ...
-    @property
-    def factor(self) -> Array: ...
-    def solve(self, Y: Array, sample_weight: Array, alpha: float, fit_intercept: bool) -> dict[str, Array] | None: ...
-    def loo_grid(self, Y: Array, sample_weight: Array, part: Array, alphas: Array, fit_intercept: bool) -> Array: ...
+    def solve(self, sample_weight: Array, alpha: float, *, keep_factor: bool = False) -> dict[str, Array]: ...
+    def residuals(self, sample_weight: Array, alpha: float) -> Array: ...
+    def robust_weights(self, sample_weight: Array, alpha: float, *, rounds: int) -> tuple[Array, float]: ...
+    def loo_grid(self, sample_weight: Array, alphas: Array) -> Array: ...
     def path(
         self,
-        Y: Array,
         sample_weight: Array,
-        part: Array,
         alpha: float,
-        fit_intercept: bool,
+        *,
+        alphas: Array | None = None,
         by_cost: bool,
         step: float,
         must_hit: int,
-    ) -> dict[str, Any] | None: ...
+    ) -> dict[str, Any]: ...
+    @staticmethod
+    def path_memory(*, n: int, start: int, d: int, outputs: int, step: float) -> float: ...
+
+class DenseProblem(_Problem):
+    def __init__(
+        self,
+        kernel: Kernel,
+        *,
+        X: Array,
+        Y: Array,
+        part: Array | None = None,
+        start: NDArray[np.int64] | None = None,
+        fit_intercept: bool,
+    ) -> None: ...
+    @staticmethod
+    def memory_needed(*, n: int, d: int, outputs: int, alphas: int) -> float: ...
+
+class SparseProblem(_Problem):
+    def __init__(
+        self,
+        kernel: Kernel,
+        *,
+        X: Array,
+        Y: Array,
+        part: Array | None = None,
+        start: NDArray[np.int64] | None = None,
+        fit_intercept: bool,
+        pivot: bool = True,
+    ) -> None: ...
+    @property
+    def factor(self) -> Array: ...
+
+class RidgeProblem:
+    def __init__(
+        self,
+        *,
+        M: Array,
+        z: Array,
+        s: Array,
+        y: Array,
+        yy: Array,
+        offset: Array,
+        weight: float,
+        count: float,
+        precision: float,
+        fit_intercept: bool,
+        threads: int = 1,
+        factor: Array | None = None,
+        alpha: float = 0.0,
+    ) -> None: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+    @property
+    def precision(self) -> float: ...
+    @property
+    def largest(self) -> float: ...
+    def above_rounding(self, alpha: float) -> bool: ...
+    def ready(self, alpha: float) -> bool: ...
+    def factor_in_place(self, alpha: float) -> bool: ...
+    def theta(self, alpha: float) -> Array: ...
+    def solution(self, L: Array, alpha: float) -> dict[str, Array]: ...
+    def rss(self, alpha: float) -> Array: ...
+    def log_evidence(self, alpha: float) -> Array: ...
+    def dof(self, alpha: float) -> float: ...
+    def gcv(self, alpha: float, *, toll: float = 1.0) -> Array: ...
+    def best_gcv(self) -> float: ...
+    def loo_errors(
+        self, *, kernel: Kernel, vectors: Array, L: Array, X: Array, Y: Array, weight: Array, alphas: Array
+    ) -> Array: ...
+    def left_out(
+        self, *, kernel: Kernel, vectors: Array, L: Array, X: Array, Y: Array, weight: Array, alpha: float
+    ) -> Array: ...
+    def relative_variance(
+        self, *, kernel: Kernel, vectors: Array, L: Array, X: Array, alpha: float, threads: int = 1
+    ) -> Array: ...
+    @staticmethod
+    def memory_needed(*, m: int, outputs: int, spectrum: bool, alphas: int = 0) -> float: ...
 
 class Kernel:
     def __init__(self, name: str, gamma: Array, degree: int, coef0: float, centre: Array) -> None: ...
@@ -207,6 +289,8 @@ class Kernel:
     def diagonal(self, X: Array) -> Array: ...
     @property
     def name(self) -> str: ...
+    @property
+    def stationary(self) -> bool: ...
     @property
     def gamma(self) -> Array: ...
     @property
@@ -378,6 +462,7 @@ class WidthProblem:
     def __init__(
         self,
         kernel: str,
+        *,
         X: Array,
         landmarks: Array,
         Y: Array,
@@ -391,8 +476,18 @@ class WidthProblem:
         self,
         gamma: Array,
         alpha: float,
+        *,
         criterion: str = "loo",
         toll: float = 1.0,
         gradient: bool = True,
         landmarks: Array | None = None,
     ) -> tuple[float | None, Array | None, float | None, Array | None]: ...
+    @overload
+    def objective(self, point: Array, *, criterion: str, toll: float, gradient: Literal[False]) -> float: ...
+    @overload
+    def objective(
+        self, point: Array, *, criterion: str, toll: float, gradient: Literal[True]
+    ) -> tuple[float, Array]: ...
+    def error_on(self, point: Array, *, X: Array, Y: Array, weight: Array, within: Array) -> float: ...
+    @staticmethod
+    def memory_needed(*, n: int, m: int, d: int, problems: int = 1) -> float: ...

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
+import kernsift
 import numpy as np
 import oracles
 import pytest
 from kernsift import _core
+from kernsift.export import _c_text, _onnx_graph
 
-NAMES = ["rbf", "laplacian", "matern32", "matern52", "polynomial", "linear"]
-STATIONARY = NAMES[:4]
+TABLE = _core.kernel_table()
+NAMES = list(TABLE)
+STATIONARY = [name for name, facts in TABLE.items() if facts["stationary"]]
 
 
 def make(name, gamma, centre, degree=3, coef0=1.0):
@@ -120,3 +125,50 @@ def test_no_silent_copies(rng):
     for wrong in (X.astype(np.float32), np.asfortranarray(rng.standard_normal((4, 2))), X[::2]):
         with pytest.raises(TypeError):
             kernel.matrix(wrong, X)
+
+
+def test_the_table_says_what_each_kernel_can_do(rng):
+    X, y = rng.standard_normal((40, 2)), rng.standard_normal(40)
+    for name, facts in TABLE.items():
+        kernel = make(name, [0.5, 0.5], X[0])
+        assert kernel.stationary == facts["stationary"] == bool((kernel.diagonal(X) == 1.0).all())
+        rows = {
+            "X": X,
+            "landmarks": X[:5].copy(),
+            "Y": y[:, None].copy(),
+            "weight": np.ones(40),
+            "within": np.zeros(40),
+        }
+        problem = _core.WidthProblem(name, **rows, fit_intercept=True, jitter=1e-8)
+        if facts["slope"]:
+            moved = problem.evaluate(np.full(2, 0.5), 1.0, landmarks=X[:5].copy())[3]
+            assert (moved is not None) == facts["smooth"]
+        else:
+            with pytest.raises(ValueError, match="slope"):
+                problem.evaluate(np.full(2, 0.5), 1.0)
+            with pytest.raises(ValueError, match="no widths to learn"):
+                kernsift.learn_gamma(X, y, kernel=name)
+        model = kernsift.SubsetLSSVMRegressor(kernel=name, gamma=0.5, max_basis=5, random_state=0).fit(X, y)
+        for target in ("onnx", "c", "libsvm"):
+            export = getattr(kernsift.export, f"to_{target}")
+            if facts[target]:
+                if target != "onnx":  # its own tests need onnx
+                    export(model)
+            else:
+                with pytest.raises(ValueError, match=f"kernel '{name}' has no export to {target.upper()}"):
+                    export(model)
+        single = model.predict(X.astype(np.float32))
+        assert single.dtype == np.float32
+    of_vectors = {"polynomial", "linear"}  # exported by a form of their own
+    assert {n for n in NAMES if TABLE[n]["onnx"]} == set(_onnx_graph._PROFILES) | of_vectors
+    assert {n for n in NAMES if TABLE[n]["c"]} == set(_c_text._KERNEL) | of_vectors
+
+
+def test_docstrings_list_the_kernels_of_the_table():
+    found = 0
+    for name in kernsift.__all__:
+        for listed in re.findall(r"^ *kernel : \{(.*)\}", getattr(kernsift, name).__doc__ or "", re.M):
+            needed = [n for n in NAMES if name != "learn_gamma" or TABLE[n]["slope"]]
+            assert re.findall(r'"(\w+)"', listed) == needed, name
+            found += 1
+    assert found >= 8

@@ -11,7 +11,6 @@ import pytest
 import skops.io
 from kernsift import LSSVMClassifier, LSSVMRegressor, _core
 from kernsift.base.probabilities import fit_temperature
-from kernsift.dense.robust import C1, C2, CONSISTENCY, FLOOR, outlier_weights, weighted_median
 from oracles.dense import bordered, dense_cost, dense_loo, dense_lssvm, dense_variance
 from sklearn.datasets import load_iris, make_moons
 from sklearn.exceptions import ConvergenceWarning
@@ -166,17 +165,20 @@ def test_repeated_rows_make_no_noise(rng):
 # --- robust -----------------------------------------------------------------------------------------------------------
 
 
+C1, C2, FLOOR, CONSISTENCY = 2.5, 3.0, 1e-4, 1.483  # Suykens et al. 2002
+
+
 def test_weighted_median_counts_weights_as_rows(rng):
     for _ in range(200):
         values = rng.integers(0, 6, rng.integers(1, 9)).astype(float)
         times = rng.integers(1, 4, len(values))
-        assert weighted_median(values, times.astype(float)) == np.median(np.repeat(values, times))
+        assert _core.weighted_median(values, times.astype(float)) == np.median(np.repeat(values, times))
 
 
 def test_robust_weights_are_suykens(rng):
     e = rng.standard_normal(101)
     e[:3] = 30.0, -3.0, 2.7
-    v = outlier_weights(e[:, None], np.ones(101))
+    v = _core.outlier_weights(e[:, None], np.ones(101))
     scale = CONSISTENCY * np.median(np.abs(e - np.median(e)))
     r = np.abs(e) / scale
     np.testing.assert_array_equal(v[r <= C1], 1.0)
@@ -184,7 +186,7 @@ def test_robust_weights_are_suykens(rng):
     between = (r > C1) & (r < C2 - 1e-3)
     np.testing.assert_allclose(v[between], (C2 - r[between]) / (C2 - C1))
     # more than half the rows exact: no scale, no outlier
-    np.testing.assert_array_equal(outlier_weights(np.r_[np.zeros(6), 1.0][:, None], np.ones(7)), 1.0)
+    np.testing.assert_array_equal(_core.outlier_weights(np.r_[np.zeros(6), 1.0][:, None], np.ones(7)), 1.0)
 
 
 def test_robust_fit_is_consistent_and_ignores_outliers(rng):
@@ -198,7 +200,7 @@ def test_robust_fit_is_consistent_and_ignores_outliers(rng):
     assert (robust.weights_[bad] == FLOOR).all()
     assert np.abs(robust.predict(X) - truth).max() < 0.1 < np.abs(plain.predict(X) - truth).max()
     # the weights belong to the residuals of the fit they make, within the tolerance of the iteration
-    again = outlier_weights(robust.residuals_[:, None], np.ones(120))
+    again = _core.outlier_weights(robust.residuals_[:, None], np.ones(120))
     assert np.abs(again - robust.weights_).max() < 5e-3
     same = LSSVMRegressor(gamma=0.5, alpha=0.1).fit(X, y, robust.weights_)
     np.testing.assert_allclose(robust.dual_coef_, same.dual_coef_, rtol=1e-12, atol=1e-14)
@@ -332,11 +334,11 @@ def test_core_refuses_shapes():
     kernel = _core.Kernel("rbf", np.ones(2), 3, 1.0, np.zeros(2))
     X, Y, v = np.zeros((4, 2)), np.zeros((4, 1)), np.ones(4)
     with pytest.raises(ValueError, match="X must"):
-        _core.dense_solve(kernel, np.zeros((4, 3)), Y, v, 1.0, True)
+        _core.DenseProblem(kernel, X=np.zeros((4, 3)), Y=Y, fit_intercept=True)
     with pytest.raises(ValueError, match="Y must"):
-        _core.dense_solve(kernel, X, Y[:3].copy(), v, 1.0, True)
+        _core.DenseProblem(kernel, X=X, Y=Y[:3].copy(), fit_intercept=True)
     with pytest.raises(ValueError, match="sample_weight must"):
-        _core.dense_solve(kernel, X, Y, v[:3].copy(), 1.0, True)
+        _core.DenseProblem(kernel, X=X, Y=Y, fit_intercept=True).solve(v[:3].copy(), 1.0)
     assert "LSSVMRegressor" in kernsift.__all__
 
 

@@ -528,7 +528,8 @@ def test_basis_leaves_out_what_is_spanned():
     X = rng.standard_normal((200, 2))
     X[150:] = X[:50]
     kernel = _core.Kernel("rbf", np.full(2, 2.0), 3, 1.0, np.zeros(2))
-    basis = _core.SparseBasis(kernel, X, np.arange(200), True)
+    rows = {"X": X, "Y": X[:, :1].copy(), "fit_intercept": True}
+    basis = _core.SparseProblem(kernel, **rows)
     K, S, L = kernel.matrix(X, X), basis.rows, basis.factor
     assert len(np.unique(X[S], axis=0)) == len(S) <= 150
     assert np.abs(L @ L.T - K[np.ix_(S, S)]).max() < 1e-13
@@ -539,7 +540,7 @@ def test_basis_leaves_out_what_is_spanned():
     with pytest.raises(TypeError, match="cannot be pickled"):
         pickle.dumps(basis)
     with pytest.raises(ValueError, match="out of range"):
-        _core.SparseBasis(kernel, X, np.array([200]), True)
+        _core.SparseProblem(kernel, **rows, start=np.array([200]))
 
 
 def test_classes_share_the_kernels():

@@ -111,7 +111,7 @@ def test_no_rows_have_no_predictions(kernel, dtype):
 
 def test_an_unknown_kernel_is_refused_and_a_wrong_graph_too(monkeypatch):
     """A kernel the graph does not know came out as something like a Matern kernel, whatever its error."""
-    from kernsift.export import _model, _onnx
+    from kernsift.export import _model, _onnx, _onnx_graph
 
     estimator = fitted("online", "rbf")
     build = _onnx.build
@@ -120,15 +120,17 @@ def test_an_unknown_kernel_is_refused_and_a_wrong_graph_too(monkeypatch):
         terms = tuple(dataclasses.replace(t, coef=1.001 * t.coef) for t in model.terms)
         return build(dataclasses.replace(model, terms=terms), *arguments)
 
-    monkeypatch.setattr(_onnx, "build", wrong)
+    for module in (_onnx, _onnx_graph):
+        monkeypatch.setattr(module, "build", wrong)
     for dtype in ("float32", "float64"):
         with pytest.raises(ValueError, match=r"graph .* is off by .* on these rows"):
             to_onnx(estimator, dtype=dtype)
     monkeypatch.undo()
-    stranger = dataclasses.replace(_onnx.describe(estimator).terms[0], kernel=types.SimpleNamespace(name="cauchy"))
+    term = _onnx.describe(estimator, "ONNX").terms[0]
+    stranger = dataclasses.replace(term, kernel=types.SimpleNamespace(name="cauchy"))
     with pytest.raises(ValueError, match="kernel 'cauchy' has no graph"):
-        _onnx._kernel_block(_onnx._OwnGraph(), "X", stranger, "float64")
-    monkeypatch.setattr(_model, "_of_core", lambda _: ([stranger], np.zeros(1)))
+        _onnx_graph._kernel_block(_onnx_graph._OwnGraph(), "X", stranger, "float64")
+    monkeypatch.setattr(_model, "_of_model", lambda _: ([stranger], np.zeros(1)))
     for export in (to_onnx, kernsift.export.to_c, kernsift.export.to_libsvm):
         with pytest.raises(ValueError, match="kernel 'cauchy' has no export"):
             export(estimator)

@@ -131,7 +131,9 @@ def place_problems(root: Path, tag: str, place: str) -> list[str]:
 def house_problems(root: Path) -> list[str]:
     """Files that are too long, and Python in the core."""
     problems = []
-    files = sources(root / "cpp", ".cpp", ".hpp", ".h", ".c") + sources(root / "python", ".py", ".pyi")
+    files = sources(root / "cpp", ".cpp", ".hpp", ".h", ".c") + sources(
+        root / "python", ".py"
+    )  # a stub has a line for each argument
     for path in files:
         text = path.read_text(encoding="utf-8")
         if len(text.splitlines()) > LONGEST:

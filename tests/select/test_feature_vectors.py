@@ -23,7 +23,10 @@ def kernel_of(name, X, gamma=0.7):
 def choose(kernel, X, n, form, rho=0, nu=0, v=None, tol=1e-10, tau=0.0, seed=1, which=None):
     which = np.arange(len(X)) if which is None else which
     v = np.ones(len(which)) if v is None else v
-    return _core.select_feature_vectors(kernel, X, which, v, rho, nu, n, tol, tau, seed, form)
+    return _core.select_feature_vectors(
+        kernel, X, which, weight=v, n_candidates=rho, n_eval=nu, max_basis=n, candidate_tol=tol,
+        reconstruction_tol=tau, seed=seed, form=form,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("weighted", [False, True])

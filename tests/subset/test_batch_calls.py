@@ -32,19 +32,26 @@ def long_calls():
     regressor, sparse = kernsift.SubsetLSSVMRegressor, kernsift.SparseLSSVMRegressor
     G = np.diag(np.arange(1.0, 2501.0))
     L = np.eye(2500)
+    tolerances = {"candidate_tol": 1e-8, "reconstruction_tol": 0.0, "seed": 1}
     return {
         "fit on given rows": lambda: regressor(gamma=0.02, basis=np.arange(2500), alpha=1.0).fit(X, y),
         "pruned": lambda: regressor(gamma=0.02, max_basis=1200).fit(X, y),
-        "deletion": lambda: _core.deletion_order(G, np.eye(2500), np.ones((2500, 1)), 0.1, 1, 0.001),
-        "coordinates": lambda: _core.basis_coordinates(kernel, X[:2500].copy(), L, X),
-        "efvs": lambda: _core.select_feature_vectors(kernel, X, which, ones, 59, 59, 3000, 1e-8, 0.0, 1, "lazy"),
-        "efvs cached": lambda: _core.select_feature_vectors(kernel, few, which[:6000], ones[:6000], 900, 900, 2500,
-                                                            1e-8, 0.0, 1, "cached"),
-        "fvs": lambda: _core.select_feature_vectors(kernel, few, which[:6000], ones[:6000], 0, 0, 2500, 1e-8, 0.0, 1,
-                                                    "dense"),
-        "ald": lambda: _core.select_independent(kernel, X, which, 1e-8, 6000),
-        "greedy": lambda: _core.select_greedy(kernel, X, which, 1e-8, 1000),
-        "rpcholesky": lambda: _core.select_rpcholesky(kernel, X, which, ones, 1e-8, 1500, 16, 1),
+        "deletion": lambda: _core.deletion_order(
+            kernel, vectors=X[:2500].copy(), M=G, z=np.ones((2500, 1)), s=np.zeros(2500), y=np.zeros(1),
+            offset=np.zeros(1), weight=1.0, fit_intercept=True, alpha=0.1, target=1, fraction=0.001),
+        "coordinates": lambda: _core.basis_coordinates(kernel, vectors=X[:2500].copy(), L=L, X=X),
+        "efvs": lambda: _core.select_feature_vectors(
+            kernel, X, which, weight=ones, n_candidates=59, n_eval=59, max_basis=3000, form="lazy", **tolerances),
+        "efvs cached": lambda: _core.select_feature_vectors(
+            kernel, few, which[:6000], weight=ones[:6000], n_candidates=900, n_eval=900, max_basis=2500, form="cached",
+            **tolerances),
+        "fvs": lambda: _core.select_feature_vectors(
+            kernel, few, which[:6000], weight=ones[:6000], n_candidates=0, n_eval=0, max_basis=2500, form="dense",
+            **tolerances),
+        "ald": lambda: _core.select_independent(kernel, X, which, tol=1e-8, max_basis=6000),
+        "greedy": lambda: _core.select_greedy(kernel, X, which, tol=1e-8, max_basis=1000),
+        "rpcholesky": lambda: _core.select_rpcholesky(
+            kernel, X, which, weight=ones, tol=1e-8, max_basis=1500, block=16, seed=1),
         "sls": lambda: sparse(gamma=0.02, method="sls", alpha=1.0).fit(few[:3500], few_y[:3500]),
         "isls": lambda: sparse(gamma=0.02, method="isls", alpha=1.0).fit(few[:3500], few_y[:3500]),
     }  # fmt: skip

@@ -17,7 +17,7 @@ import skops.io
 from kernsift import FeatureVectorSelector, SubsetLSSVMClassifier, SubsetLSSVMRegressor, _core
 from kernsift.select.selectors import SELECTORS, SUPERVISED, Task, select
 from kernsift.subset.pruned import prune
-from kernsift.subset.state import Basis, Centred, SubsetState
+from kernsift.subset.state import Basis, SubsetState
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_moons
 from sklearn.kernel_approximation import Nystroem
@@ -67,11 +67,12 @@ def test_MATH_LOO_leave_one_out_is_refitting(alpha, intercept, rng):
     model = SubsetLSSVMRegressor(gamma=0.5, alpha=alpha, basis=np.arange(12), fit_intercept=intercept)
     model.fit(X, Y, sample_weight=v)
     refitted = oracles.subset_loo(*matrices(model, X), Y, v, alpha, intercept)
-    by_factor, by_eigenvectors = Centred(model.state_, intercept), Centred(model.state_, intercept)
-    arguments = by_eigenvectors.leave_one_out(model._basis)
+    by_factor, by_eigenvectors = (model.state_.problem(intercept) for _ in range(2))
+    assert by_eigenvectors.largest > 0  # decomposes
+    rows = {**model._basis.core, "X": X, "Y": Y, "weight": v}
     for problem in (by_factor, by_eigenvectors):
-        np.testing.assert_allclose(problem.left_out(model._basis, X, Y, v, alpha), refitted, atol=1e-9)
-    errors = _core.loo_errors(*arguments, X, Y, v, np.array([alpha, 2 * alpha]))
+        np.testing.assert_allclose(problem.left_out(**rows, alpha=alpha), refitted, atol=1e-9)
+    errors = by_eigenvectors.loo_errors(**rows, alphas=np.array([alpha, 2 * alpha]))
     assert errors[0] == pytest.approx((v[:, None] * (Y - refitted) ** 2).sum(), rel=1e-9)
 
 
@@ -308,7 +309,7 @@ def test_the_median_width_sees_no_order(rng):
 def test_Engel_ald_takes_what_is_novel_in_one_pass(rng):
     X = table(rng, 300)[0]
     kernel = _core.Kernel("rbf", np.full(3, 0.5), 3, 1.0, X[0].copy())
-    taken, L = _core.select_independent(kernel, X, np.arange(300), 0.05, 300)
+    taken, L = _core.select_independent(kernel, X, np.arange(300), tol=0.05, max_basis=300)
     K = oracles.kernel_matrix("rbf", X, X, gamma=0.5)
     S: list[int] = []
     for i in range(300):
@@ -322,7 +323,7 @@ def test_Engel_ald_takes_what_is_novel_in_one_pass(rng):
 def test_greedy_is_pivoted_cholesky(rng):
     X = table(rng, 200)[0]
     kernel = _core.Kernel("rbf", np.full(3, 0.5), 3, 1.0, X[0].copy())
-    taken, _ = _core.select_greedy(kernel, X, np.arange(200), 0.0, 12)
+    taken, _ = _core.select_greedy(kernel, X, np.arange(200), tol=0.0, max_basis=12)
     K = oracles.kernel_matrix("rbf", X, X, gamma=0.5)
     S: list[int] = [0]  # all have norm one: the first of equals
     while len(S) < 12:
@@ -334,9 +335,8 @@ def test_rpcholesky_draws_by_residual(rng):
     """First pivots by weight, later ones by what is left: two tight clusters of 90 and 10 % share two pivots."""
     X = np.concatenate([rng.normal(0, 1e-3, (90, 1)), rng.normal(5, 1e-3, (10, 1))])
     kernel = _core.Kernel("rbf", np.array([1.0]), 3, 1.0, X[0].copy())
-    draws = [
-        _core.select_rpcholesky(kernel, X, np.arange(100), np.ones(100), 1e-8, 2, 4, seed)[0] for seed in range(300)
-    ]
+    settings = {"weight": np.ones(100), "tol": 1e-8, "max_basis": 2, "block": 4}
+    draws = [_core.select_rpcholesky(kernel, X, np.arange(100), **settings, seed=seed)[0] for seed in range(300)]
     first = np.mean([d[0] < 90 for d in draws])
     assert abs(first - 0.9) < 3 * np.sqrt(0.09 / 300)
     assert all((d[0] < 90) != (d[1] < 90) for d in draws)
@@ -346,9 +346,11 @@ def test_BEYOND_B4_elements_go_by_the_increase_of_the_cost(rng):
     X, y = table(rng, 80)
     K_mm = oracles.kernel_matrix("rbf", X[:14], X[:14], gamma=0.7)
     K = oracles.kernel_matrix("rbf", X, X[:14], gamma=0.7)
+    kernel = _core.Kernel("rbf", np.full(X.shape[1], 0.7), 3, 1.0, X[0].copy())
+    sums = {"M": K.T @ K, "z": K.T @ (y - 1.0)[:, None], "s": K.sum(axis=0), "y": np.array([(y - 1.0).sum()])}
+    rows = {"vectors": X[:14].copy(), "offset": np.ones(1), "weight": 80.0, "fit_intercept": True}
     for fraction in (0.01, 0.3):
-        G, z = K - K.mean(axis=0), (K - K.mean(axis=0)).T @ (y - y.mean())
-        order = _core.deletion_order(np.ascontiguousarray(G.T @ G), K_mm, z[:, None].copy(), 0.1, 1, fraction)
+        order = _core.deletion_order(kernel, **sums, **rows, alpha=0.1, target=1, fraction=fraction)
         assert order.tolist() == oracles.literal_deletion(K, K_mm, y[:, None], 0.1, fraction)
 
 

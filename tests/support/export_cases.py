@@ -7,8 +7,9 @@ from functools import cache
 import kernsift
 import numpy as np
 
-KERNELS = ("rbf", "laplacian", "matern32", "matern52", "polynomial", "linear")
-STATIONARY = KERNELS[:4]
+TABLE = kernsift._core.kernel_table()
+KERNELS = tuple(name for name, facts in TABLE.items() if facts["onnx"] and facts["c"])
+STATIONARY = tuple(name for name in KERNELS if TABLE[name]["stationary"])
 
 rng = np.random.default_rng(20261)
 X = rng.standard_normal((300, 3))

@@ -38,14 +38,53 @@ def by_definition(criterion, kernel, X, Z, Y, v, bias, toll):
     return lambda gamma, alpha, Z=Z: call(kernel, X, Z, Y, v, gamma, alpha, JITTER * v.sum(), bias, **extra)
 
 
+def widths(kernel, X, Z, Y, v, within=None, bias=True, jitter=JITTER):
+    rows = {"X": X, "landmarks": Z, "Y": Y, "weight": v, "within": 0 * v if within is None else within}
+    return _core.WidthProblem(kernel, **rows, fit_intercept=bias, jitter=jitter)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_point_of_the_search_has_the_value_slope_and_errors_of_its_model(kernel, bias):
+    X, Z, Y, v, gamma = problem()
+    core, alpha = widths(kernel, X, Z, Y, v, bias=bias), 0.3
+    point = np.log(np.append(gamma, alpha / v.sum()))
+    for criterion in ("loo", "gcv", "evidence"):
+        value, by_gamma, by_alpha, _ = core.evaluate(gamma, alpha, criterion=criterion, toll=1.2)
+        found, slope = core.objective(point, criterion=criterion, toll=1.2, gradient=True)
+        assert found == core.objective(point, criterion=criterion, toll=1.2, gradient=False)
+        # the ridge has been through a logarithm and back
+        assert found == pytest.approx(value if criterion == "evidence" else np.log(value), rel=1e-12)
+        np.testing.assert_allclose(slope, np.append(by_gamma, by_alpha), rtol=1e-9, atol=1e-12)
+    rng = np.random.default_rng(2)
+    new, truth, w = rng.standard_normal((7, 4)), rng.standard_normal((7, Y.shape[1])), rng.uniform(0.5, 2, 7)
+    K, K_new, K_Z = (oracle.kernel_matrix(kernel, A, Z, gamma) for A in (X, new, Z))
+    mean, mean_y = (v @ A / v.sum() if bias else np.zeros(A.shape[1]) for A in (K, Y))
+    S = K - mean
+    beta = np.linalg.solve((S.T * v) @ S + alpha * K_Z + JITTER * v.sum() * np.eye(len(Z)), (S.T * v) @ (Y - mean_y))
+    squares = ((truth - mean_y - (K_new - mean) @ beta) ** 2).sum(axis=1)
+    # normal equations of condition 1e5 at most
+    assert core.error_on(point, X=new, Y=truth, weight=w, within=w) == pytest.approx(w @ squares + w.sum(), rel=1e-9)
+    moved = np.append(point, (Z + 0.1).ravel())
+    if kernel != "laplacian":
+        slope = core.objective(moved, criterion="loo", toll=1.0, gradient=True)[1]
+        at = core.evaluate(gamma, alpha, landmarks=Z + 0.1)
+        np.testing.assert_allclose(slope[len(point) :].reshape(Z.shape), at[3], rtol=1e-9, atol=1e-12)
+    broken = np.append(np.log(gamma), -690.0)
+    twice = widths("rbf", X, np.vstack([Z, Z]), Y, v, jitter=0.0)
+    assert twice.objective(broken, criterion="loo", toll=1.0, gradient=False) == 1e3
+    with pytest.raises(ValueError, match="a point holds"):
+        core.objective(point[:-1], criterion="loo", toll=1.0, gradient=False)
+
+
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("criterion", ["loo", "gcv", "evidence"])
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_BEYOND_B1_BEYOND_B2_BEYOND_B3_value_and_gradient_are_those_of_the_definition(kernel, criterion, bias):
     X, Z, Y, v, gamma = problem()
     toll, alpha = 1.4 if criterion == "gcv" else 1.0, 0.3
-    core = _core.WidthProblem(kernel, X, Z, Y, v, np.zeros(len(X)), bias, JITTER)
-    value, by_gamma, by_alpha, by_landmarks = core.evaluate(gamma, alpha, criterion, toll, True, Z)
+    core = widths(kernel, X, Z, Y, v, bias=bias)
+    value, by_gamma, by_alpha, by_landmarks = core.evaluate(gamma, alpha, criterion=criterion, toll=toll, landmarks=Z)
     define = by_definition(criterion, kernel, X, Z, Y, v, bias, toll)
     # two dense solutions of a well-conditioned problem
     assert value == pytest.approx(define(gamma, alpha), rel=1e-12)
@@ -81,9 +120,10 @@ def test_rows_given_once_with_their_weights_added_are_the_rows_repeated():
     within = np.bincount(rows, ((noisy - mean[rows]) ** 2).sum(axis=1))
     ones = np.ones(len(rows))
     for criterion in ("loo", "gcv", "evidence"):
-        once = _core.WidthProblem("rbf", X, Z, np.ascontiguousarray(mean), weight, within, True, JITTER)
-        each = _core.WidthProblem("rbf", X[rows], Z, noisy, ones, 0 * ones, True, JITTER)
-        for a, b in zip(once.evaluate(gamma, 0.3, criterion), each.evaluate(gamma, 0.3, criterion), strict=True):
+        once = widths("rbf", X, Z, np.ascontiguousarray(mean), weight, within)
+        each = widths("rbf", X[rows], Z, noisy, ones)
+        by = {"criterion": criterion}
+        for a, b in zip(once.evaluate(gamma, 0.3, **by), each.evaluate(gamma, 0.3, **by), strict=True):
             if a is not None:
                 np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12)  # the same sums in another order
 
@@ -97,8 +137,8 @@ def test_blocks_of_rows_and_padding_change_nothing(kernel):
     X[::50] *= 30
     Z, Y, v = np.ascontiguousarray(X[7 : 7 + m]), np.sin(X[:, :1]), np.ones(n)
     gamma, alpha = np.array([0.5, 0.2, 1.0]), 0.05
-    core = _core.WidthProblem(kernel, X, Z, Y, v, 0 * v, True, JITTER)
-    value, by_gamma, by_alpha, _ = core.evaluate(gamma, alpha, "gcv")
+    core = widths(kernel, X, Z, Y, v)
+    value, by_gamma, by_alpha, _ = core.evaluate(gamma, alpha, criterion="gcv")
     define = by_definition("gcv", kernel, X, Z, Y, v, True, 1.0)
     assert value == pytest.approx(define(gamma, alpha), rel=1e-10)
     expected = oracle.differences(
@@ -111,17 +151,17 @@ def test_blocks_of_rows_and_padding_change_nothing(kernel):
 def test_breakdown_is_an_answer_and_bad_calls_are_errors():
     X, Z, Y, v, gamma = problem()
     twice = np.vstack([Z, Z])  # dependent landmarks, no jitter, and a ridge below rounding
-    core = _core.WidthProblem("rbf", X, np.ascontiguousarray(twice), Y, v, 0 * v, True, 0.0)
+    core = widths("rbf", X, np.ascontiguousarray(twice), Y, v, jitter=0.0)
     assert core.evaluate(gamma, 1e-300) == (None, None, None, None)
-    core = _core.WidthProblem("rbf", X, Z, Y, v, 0 * v, True, JITTER)
+    core = widths("rbf", X, Z, Y, v)
     with pytest.raises(ValueError, match="criterion 'press'"):
-        core.evaluate(gamma, 1.0, "press")
+        core.evaluate(gamma, 1.0, criterion="press")
     with pytest.raises(ValueError, match="alpha"):
         core.evaluate(gamma, 0.0)
     with pytest.raises(ValueError, match="landmarks must be two-dimensional with 4 columns"):
         core.evaluate(gamma, 1.0, landmarks=np.zeros((3, 2)))
-    with pytest.raises(ValueError, match="stationary"):
-        _core.WidthProblem("linear", X, Z, Y, v, 0 * v, True, JITTER).evaluate(gamma, 1.0)
+    with pytest.raises(ValueError, match="slope"):
+        widths("linear", X, Z, Y, v).evaluate(gamma, 1.0)
     with pytest.raises(TypeError, match="not stored"):
         pickle.dumps(core)
 

@@ -5,6 +5,7 @@
 #include "core/base/interrupt.hpp"
 #include "core/batch/sparse_lssvm.hpp"
 #include "core/kernel/kernel_span.hpp"
+#include "core/ridge/leave_one_out.hpp"
 
 namespace kernsift {
 
@@ -14,12 +15,6 @@ constexpr std::size_t kPending = 32;  // removals that reach the rows together
 // A diagonal entry of P^-1 that has fallen below this part of its last fresh value has lost that many digits to
 // subtraction and is computed again.
 constexpr double kStale = 1e-3;
-
-// 1 - the leverage of what leaves of a row, a part of its weight [MATH LOO].
-template <class Slack, class Part>
-auto left(const Slack& slack, const Part& part) {
-  return (1.0 - part.array() + part.array() * slack.array()).eval();
-}
 
 class Reduction {
  public:
@@ -52,7 +47,9 @@ class Reduction {
   PruningPath run() {
     record();
     path_.loo[0] =
-        (weights_.array() * errors_.array().square().rowwise().sum() / left(slack_, part_).square()).sum();
+        (weights_.array() * errors_.array().square().rowwise().sum() /
+         slack_of_part(slack_.array(), part_.array()).square())
+            .sum();
     while (span_.size() > 1) {
       check_interrupt();
       const Index count = pruning_step(options_, span_.size());
@@ -198,7 +195,7 @@ class Reduction {
         slack += v * carry.square();
         for (Index o = 0; o < outputs_; ++o) e.col(o).array() += carry * removal.tau[o];
         if (removal.record >= 0)
-          path_.loo[removal.record] += (v * e.array().square().rowwise().sum() / left(slack, part).square()).sum();
+          path_.loo[removal.record] += (v * e.array().square().rowwise().sum() / slack_of_part(slack, part.array()).square()).sum();
       }
     }
     pending_.clear();

@@ -7,6 +7,7 @@
 
 #include "core/base/interrupt.hpp"
 #include "core/kernel/gram.hpp"
+#include "core/ridge/leave_one_out.hpp"
 
 namespace kernsift {
 
@@ -135,7 +136,7 @@ Vector dense_loo_grid(const Kernel& kernel, const Rows& X, const Rows& Y, const 
     }
     if (!(N.minCoeff() > 0)) continue;
     // v_i loo_i^2 with loo_i = e_i / (1 - part_i h_i), e_i = mu z_i / sqrt(v_i), h_i = 1 - mu N_ii [MATH LOO]
-    const Vector slack = 1.0 - part.array() + part.array() * mus[k] * N.array();
+    const Vector slack = slack_of_part(mus[k] * N.array(), part.array());
     errors[k] = mus[k] * mus[k] * (z.array().colwise() / slack.array()).square().sum() / v.sum();
   }
   return errors;

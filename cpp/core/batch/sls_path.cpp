@@ -1,11 +1,14 @@
 #include "core/batch/sls_path.hpp"
 
 #include <Eigen/Cholesky>
+#include <limits>
 #include <numeric>
 
 #include "core/base/interrupt.hpp"
+#include "core/batch/lssvm.hpp"
 #include "core/kernel/gram.hpp"
 #include "core/linalg/symmetric_inverse.hpp"
+#include "core/ridge/leave_one_out.hpp"
 
 namespace kernsift {
 
@@ -57,7 +60,7 @@ bool sls_path(const Kernel& kernel, const Rows& X, const Rows& Y, const ConstVec
     Matrix errors = target - s * b.transpose();
     for (Index j = 0; j < n; ++j) errors.noalias() -= K.col(kept[j]) * a.row(j);
     for (Index j = 0; j < n; ++j) {
-      const double slack = 1.0 - part[kept[j]] + part[kept[j]] * mu * diagonal[j];
+      const double slack = slack_of_part(mu * diagonal[j], part[kept[j]]);
       errors.row(kept[j]) = n > 1 ? (mu * a.row(j) / slack).eval() : Vector::Zero(outputs).transpose().eval();
     }
     loo.push_back(errors.squaredNorm() / v.sum());
@@ -101,6 +104,56 @@ bool sls_path(const Kernel& kernel, const Rows& X, const Rows& Y, const ConstVec
   }
   removed.push_back(kept.front());
   path.order.assign(removed.rbegin(), removed.rend());
+  const Index records = static_cast<Index>(path.sizes.size());
+  path.loo = Eigen::Map<const Vector>(loo.data(), records);
+  path.cost = Eigen::Map<const RowMatrix>(cost.data(), records, outputs);
+  path.intercept = Eigen::Map<const RowMatrix>(intercept.data(), records, outputs);
+  path.alpha.assign(records, mu);
+  return true;
+}
+
+bool reselected_path(const Kernel& kernel, const Rows& X, const Rows& Y, const ConstVectorRef& v, const ConstVectorRef& part,
+                     const ConstVectorRef& mus, double mu, bool bias, const PruningOptions& options, PruningPath& path) {
+  const Index rows = X.rows(), outputs = Y.cols();
+  std::vector<Index> kept(rows), removed;
+  std::iota(kept.begin(), kept.end(), Index{0});
+  std::vector<double> loo, cost, intercept;
+  RowMatrix fitted(rows, outputs);
+  for (;;) {
+    check_interrupt();
+    const Index n = static_cast<Index>(kept.size());
+    const RowMatrix x = gather(X, kept), y = gather(Y, kept);
+    Vector w(n), p(n);
+    for (Index j = 0; j < n; ++j) w[j] = v[kept[j]], p[j] = part[kept[j]];
+    if (!removed.empty() && n > 2) {
+      const Vector grid = dense_loo_grid(kernel, x, y, w, p, mus, bias);
+      double least = std::numeric_limits<double>::infinity();
+      for (Index k = 0; k < grid.size(); ++k)
+        if (grid[k] < least) least = grid[k], mu = mus[k];
+    }
+    DenseSolution found;
+    if (!solve_dense(kernel, x, y, w, mu, bias, found)) return false;
+    const Vector slack = dense_slack(found.factor, w, mu, bias);
+    const RowMatrix coef = found.alpha;
+    expand_rows(kernel, x, coef, found.intercept, X, 1, fitted);
+    Matrix errors = Y - fitted;
+    for (Index j = 0; j < n && n > 1; ++j)  // the last row cannot be left out
+      errors.row(kept[j]) = mu * coef.row(j) / w[j] / slack_of_part(slack[j], p[j]);
+    path.sizes.push_back(n);
+    path.alpha.push_back(mu);
+    path.coef.insert(path.coef.end(), coef.data(), coef.data() + coef.size());
+    loo.push_back(v.dot(errors.rowwise().squaredNorm()) / v.sum());
+    for (Index o = 0; o < outputs; ++o) cost.push_back(found.cost[o]), intercept.push_back(found.intercept[o]);
+    if (n == 1) break;
+    Vector scores = coef.rowwise().squaredNorm();
+    if (options.by_cost) scores.array() /= w.array() * slack.array();  // alpha_i^2 / [M^-1]_ii up to the common factor mu
+    for (const Index i : least_useful(scores, kept, pruning_step(options, n))) {
+      removed.push_back(kept[i]);
+      kept.erase(kept.begin() + i);
+    }
+  }
+  path.order = kept;
+  path.order.insert(path.order.end(), removed.rbegin(), removed.rend());
   const Index records = static_cast<Index>(path.sizes.size());
   path.loo = Eigen::Map<const Vector>(loo.data(), records);
   path.cost = Eigen::Map<const RowMatrix>(cost.data(), records, outputs);

@@ -11,6 +11,7 @@
 #include "core/base/interrupt.hpp"
 #include "core/kernel/gram.hpp"
 #include "core/linalg/pivoted_cholesky.hpp"
+#include "core/ridge/leave_one_out.hpp"
 
 namespace kernsift {
 
@@ -196,36 +197,26 @@ bool solve_sparse(const SparseBasis& basis, const Rows& Y, const ConstVectorRef&
 Vector sparse_loo_grid(const SparseBasis& basis, const Rows& Y, const ConstVectorRef& v, const ConstVectorRef& part,
                        const ConstVectorRef& mus, bool bias) {
   const Matrix& Z = basis.coordinates();
-  const Index n = Z.cols(), outputs = Y.cols(), grid = mus.size();
+  const Index n = Z.cols(), outputs = Y.cols();
   const Centre centre(Z, Y, v, bias);
-  Vector errors = Vector::Constant(grid, std::numeric_limits<double>::quiet_NaN());
+  Vector errors = Vector::Constant(mus.size(), std::numeric_limits<double>::quiet_NaN());
   const Eigen::SelfAdjointEigenSolver<Matrix> eigen(cross_product(Z, centre, v));
   if (eigen.info() != Eigen::Success) return errors;
   const Matrix& Q = eigen.eigenvectors();
   const Vector values = eigen.eigenvalues().cwiseMax(0.0);
   const Matrix q_y = Q.transpose() * project(Z, centre, v, residual_of(Z, Y, centre, Matrix::Zero(n, outputs)));
-  const Matrix G = (values.replicate(1, grid).rowwise() + mus.transpose()).cwiseInverse();  // 1 / (lambda + mu)
-  Vector sums = Vector::Zero(grid), least = Vector::Ones(grid);
-  Matrix tile;
+  LeaveOneOutGrid grid(values, q_y, mus, centre.inverse_total);
+  Matrix tile, y;
   for (Index first = 0; first < Z.rows(); first += kTile) {
     check_interrupt();
     const Index count = std::min(kTile, Z.rows() - first);
-    tile = (Z.middleRows(first, count).rowwise() - centre.z.transpose()) * Q;
-    const auto weights = v.segment(first, count).array();
-    const Matrix leverage =
-        ((tile.cwiseAbs2() * G).array() + centre.inverse_total).colwise() * weights;
-    for (Index k = 0; k < grid; ++k) {
-      const Matrix fitted = tile * (q_y.array().colwise() * G.col(k).array()).matrix();
-      const Vector slack = 1.0 - part.segment(first, count).array() * leverage.col(k).array();
-      least[k] = std::min(least[k], slack.minCoeff());
-      for (Index o = 0; o < outputs; ++o) {
-        const auto e = Y.col(o).segment(first, count).array() - centre.y[o] - fitted.col(o).array();
-        sums[k] += (weights * (e / slack.array()).square()).sum();
-      }
-    }
+    tile.noalias() = Q.transpose() * (Z.middleRows(first, count).rowwise() - centre.z.transpose()).transpose();
+    y = Y.middleRows(first, count).rowwise() - centre.y.transpose();
+    const auto weights = v.segment(first, count);
+    grid.add(tile, y, weights, part.segment(first, count).cwiseProduct(weights));
   }
-  for (Index k = 0; k < grid; ++k)
-    if (least[k] > 1e-12) errors[k] = sums[k] / v.sum();  // else 1 - leverage is rounding error
+  for (Index k = 0; k < mus.size(); ++k)  // else 1 - leverage is rounding error
+    if (grid.least()[k] > kLeastSlack) errors[k] = grid.sums()[k] / v.sum();
   return errors;
 }
 

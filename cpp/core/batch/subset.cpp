@@ -1,40 +1,18 @@
 #include "core/batch/subset.hpp"
 
-#include <Eigen/Cholesky>
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "core/base/interrupt.hpp"
-#include "core/base/limits.hpp"
 #include "core/base/parallel.hpp"
 #include "core/linalg/blocked_triangles.hpp"
+#include "core/ridge/leave_one_out.hpp"
 
 namespace kernsift {
 
 namespace {
 
 constexpr Index kTile = 256;
-constexpr Index kInverseBlock = 64;
-
-// L <- L^-1, in place, by halves: all but small triangles are matrix products.
-void invert_lower(MatrixRef L) {
-  const Index n = L.rows(), h = round_up(n / 2, kPanel), rest = n - h;
-  if (n <= kInverseBlock) {
-    Matrix X = Matrix::Identity(n, n);
-    L.triangularView<Eigen::Lower>().solveInPlace(X);
-    L.triangularView<Eigen::Lower>() = X;
-    return;
-  }
-  invert_lower(L.topLeftCorner(h, h));
-  invert_lower(L.bottomRightCorner(rest, rest));
-  auto below = L.bottomLeftCorner(rest, h);
-  const Matrix half = L.bottomRightCorner(rest, rest).triangularView<Eigen::Lower>() * below;
-  below.noalias() = half * L.topLeftCorner(h, h).triangularView<Eigen::Lower>();
-  below *= -1.0;
-}
-
 // Threads share parts of the rows where the sums are small enough for each to have its own, else every tile. Which of
 // the two, and the parts, follow from the sizes alone: the same bits for any number of threads.
 constexpr Index kLarge = 1024;
@@ -115,6 +93,12 @@ void accumulate(const Kernel& kernel, const Panels& elements, const Rows& L, con
   }
 }
 
+double accumulate_memory(Index m, Index n, Index d, Index outputs, int threads) {
+  const double parts = m < kLarge && n > kRowsOfPart ? std::min<double>(threads, std::ceil(1.0 * n / kRowsOfPart)) : 0;
+  // an M for each thread; for each K of a tile and its products; the vectors, what is prepared of them, z and products
+  return 1.0 * m * (parts * m + 2.0 * kTile * std::max(parts, 1.0) + 4.0 * (d + outputs));
+}
+
 void whiten(const Rows& L, int threads, NormalSums& sums) {
   const auto factor = L.triangularView<Eigen::Lower>();
   congruence(L, threads, sums.M);
@@ -147,68 +131,11 @@ double whitening_growth(const Rows& L) {
          });
 }
 
-Spectrum spectrum(const ConstMatrixRef& M, const ConstMatrixRef& z) {
-  Eigen::SelfAdjointEigenSolver<Matrix> solver(M);
-  return {solver.eigenvalues().cwiseMax(0.0), solver.eigenvectors(), solver.eigenvectors().transpose() * z};
-}
-
-bool factor_ridge(MatrixRef A, const ConstVectorRef& s, double weight, double alpha, int threads) {
-  if (weight > 0) A.selfadjointView<Eigen::Lower>().rankUpdate(s, -1.0 / weight);
-  A.diagonal().array() += alpha;
-  return cholesky(A, threads);
-}
-
 namespace {
 
-// Walks the rows in tiles with the coordinates u in which the ridge is diagonal.
+// Walks the rows in tiles with their kernel values, (m, rows of the tile).
 template <class Take>
-void diagonal_tiles(const LeaveOneOut& loo, const Kernel& kernel, const Panels& elements, const Rows& X, Take&& take) {
-  const Index m = elements.size();
-  Matrix K(elements.padded(), kTile), U(loo.T.rows(), kTile);
-  PreparedRows rows;
-  for (Index first = 0; first < X.rows(); first += kTile) {
-    check_interrupt();
-    const Index count = std::min(kTile, X.rows() - first);
-    kernel.prepare(X.middleRows(first, count), rows);
-    kernel.block(elements, rows, 0, count, K);
-    auto u = U.leftCols(count);
-    u.noalias() = loo.T * K.topLeftCorner(m, count);
-    u.colwise() -= loo.shift;
-    take(first, count, u);
-  }
-}
-
-// The part of a row that leaves, times its leverage; kept off 1, where the row alone carries a direction.
-double left_out(double v, double leverage) { return std::min(std::min(v, 1.0) * leverage, 1.0 - 1e-12); }
-
-}  // namespace
-
-Vector LeaveOneOut::errors(const Kernel& kernel, const Panels& elements, const Rows& X, const Rows& Y,
-                           const ConstVectorRef& weight, const ConstVectorRef& alphas) const {
-  const Index a = alphas.size(), c = Y.cols();
-  Matrix shrink(values.size(), a), theta(values.size(), a * c);
-  for (Index i = 0; i < a; ++i) {
-    shrink.col(i) = (values.array() + alphas[i]).inverse();
-    theta.middleCols(i * c, c) = shrink.col(i).asDiagonal() * projected;
-  }
-  Vector sums = Vector::Zero(a);
-  Matrix leverage, fit;
-  diagonal_tiles(*this, kernel, elements, X, [&](Index first, Index count, const auto& u) {
-    leverage.noalias() = u.cwiseAbs2().transpose() * shrink;
-    fit.noalias() = u.transpose() * theta;
-    for (Index i = 0; i < a; ++i)
-      for (Index r = 0; r < count; ++r) {
-        const double v = weight[first + r], h = left_out(v, bias_leverage + leverage(r, i));
-        double e2 = 0;
-        for (Index o = 0; o < c; ++o) e2 += std::pow(Y(first + r, o) - mean_y[o] - fit(r, i * c + o), 2);
-        sums[i] += v * e2 / ((1 - h) * (1 - h));  // [MATH LOO]
-      }
-  });
-  return sums;
-}
-
-void basis_coordinates(const Kernel& kernel, const Panels& elements, const Rows& L, const Rows& X, RowsOut out) {
-  const Index m = elements.size();
+void kernel_tiles(const Kernel& kernel, const Panels& elements, const Rows& X, Take&& take) {
   Matrix K(elements.padded(), kTile);
   PreparedRows rows;
   for (Index first = 0; first < X.rows(); first += kTile) {
@@ -216,66 +143,72 @@ void basis_coordinates(const Kernel& kernel, const Panels& elements, const Rows&
     const Index count = std::min(kTile, X.rows() - first);
     kernel.prepare(X.middleRows(first, count), rows);
     kernel.block(elements, rows, 0, count, K);
-    auto W = K.topLeftCorner(m, count);
+    take(first, count, K.topLeftCorner(elements.size(), count));
+  }
+}
+
+}  // namespace
+
+Vector left_out_errors(RidgeProblem& problem, const Kernel& kernel, const Panels& elements, const Rows& L, const Rows& X,
+                       const Rows& Y, const ConstVectorRef& weight, const ConstVectorRef& alphas) {
+  // u = Q'(w - mean) = (L^-T Q)'k - Q'mean
+  Matrix T = problem.vectors(), u(elements.size(), kTile);
+  L.transpose().triangularView<Eigen::Upper>().solveInPlace(T);
+  const Vector shift = problem.vectors().transpose() * problem.mean(), leaves = weight.unaryExpr(&leaving);
+  LeaveOneOutGrid grid(problem.values(), problem.projected(), alphas, problem.bias_leverage());
+  kernel_tiles(kernel, elements, X, [&](Index first, Index count, const auto& K) {
+    auto tile = u.leftCols(count);
+    tile.noalias() = T.transpose() * K;
+    tile.colwise() -= shift;
+    const Matrix y = Y.middleRows(first, count).rowwise() - problem.mean_y().transpose();
+    grid.add(tile, y, weight.segment(first, count), leaves.segment(first, count));
+  });
+  return grid.sums();
+}
+
+void left_out_predictions(RidgeProblem& problem, const Kernel& kernel, const Panels& elements, const Rows& L,
+                          const Rows& X, const Rows& Y, const ConstVectorRef& weight, double alpha, RowsOut out) {
+  problem.prepare(alpha);
+  const Matrix f = problem.standardised(alpha);
+  kernel_tiles(kernel, elements, X, [&](Index first, Index count, auto&& U) {
+    L.triangularView<Eigen::Lower>().solveInPlace(U);
+    problem.standardise(alpha, U);
+    for (Index r = 0; r < count; ++r) {
+      const auto y = Y.row(first + r);
+      const double h = U.col(r).squaredNorm() + problem.bias_leverage();
+      const double slack = std::max(1.0 - leaving(weight[first + r]) * h, kLeastSlack);
+      out.row(first + r) = y - (y - problem.mean_y().transpose() - U.col(r).transpose() * f) / slack;  // [MATH LOO]
+    }
+  });
+}
+
+void relative_variance(RidgeProblem& problem, const Kernel& kernel, const Panels& elements, const Rows& L, const Rows& X,
+                       double alpha, int threads, VectorRef out) {
+  problem.prepare(alpha);
+  parallel_for((X.rows() + kTile - 1) / kTile, threads, [&](Index task) {
+    const Index first = task * kTile, count = std::min(kTile, X.rows() - first);
+    PreparedRows rows;
+    kernel.prepare(X.middleRows(first, count), rows);
+    Matrix K(elements.padded(), count);
+    kernel.block(elements, rows, 0, count, K);
+    auto W = K.topRows(elements.size());
+    L.triangularView<Eigen::Lower>().solveInPlace(W);
+    const Vector known = W.colwise().squaredNorm();
+    problem.standardise(alpha, W);
+    for (Index r = 0; r < count; ++r) {
+      const double delta = std::max(kernel.self(rows, r) - known[r], 0.0);
+      out[first + r] = 1.0 + W.col(r).squaredNorm() + problem.bias_leverage() + delta / alpha;  // [MATH 1.9]
+    }
+  });
+}
+
+void basis_coordinates(const Kernel& kernel, const Panels& elements, const Rows& L, const Rows& X, RowsOut out) {
+  kernel_tiles(kernel, elements, X, [&](Index first, Index count, auto&& W) {
     L.triangularView<Eigen::Lower>().solveInPlace(W);
     out.middleRows(first, count) = W.transpose();
-  }
+  });
 }
 
-std::vector<Index> deletion_order(MatrixRef G, MatrixRef K, Matrix z, double alpha, Index target, double fraction) {
-  Index n = G.rows();
-  std::vector<Index> alive(n), order;
-  std::iota(alive.begin(), alive.end(), Index{0});
-  Matrix P;
-  Vector scores(n), inverse_diagonal(n);
-  while (n > target) {
-    check_interrupt();
-    // P in units of its diagonal; a little more ridge where the elements are too alike for the factorisation.
-    Matrix beta = z.topRows(n);
-    Vector unit(n);
-    for (double more = 0;; more = more == 0 ? 1e-14 : 10 * more) {
-      P = (G.topLeftCorner(n, n) + alpha * K.topLeftCorner(n, n)).triangularView<Eigen::Lower>();
-      for (Index i = 0; i < n; ++i) unit[i] = P(i, i) > 0 ? 1.0 / std::sqrt(P(i, i)) : 1.0;
-      for (Index j = 0; j < n; ++j) P.col(j).tail(n - j).array() *= unit[j] * unit.tail(n - j).array();
-      P.diagonal().array() += more;
-      Eigen::LLT<Eigen::Ref<Matrix>> factor(P);  // in place
-      if (factor.info() == Eigen::Success || more > 1) break;
-    }
-    beta = unit.asDiagonal() * beta;
-    P.triangularView<Eigen::Lower>().solveInPlace(beta);
-    P.triangularView<Eigen::Lower>().transpose().solveInPlace(beta);
-    invert_lower(P);
-    for (Index i = 0; i < n; ++i) inverse_diagonal[i] = P.col(i).tail(n - i).squaredNorm();
-    for (Index i = 0; i < n; ++i) scores[i] = beta.row(i).squaredNorm() / inverse_diagonal[i];  // [BEYOND B4]
-
-    const Index go = std::min(n - target, std::max<Index>(1, static_cast<Index>(std::ceil(fraction * n))));
-    std::vector<Index> rank(n);
-    std::iota(rank.begin(), rank.end(), Index{0});
-    std::stable_sort(rank.begin(), rank.end(), [&](Index a, Index b) { return scores[a] < scores[b]; });
-    for (Index first = 0, end = 0; first < n; first = end) {  // of equal scores the first element
-      const double tied = scores[rank[first]] * (1.0 + kTie);
-      for (end = first + 1; end < n && scores[rank[end]] <= tied;) ++end;
-      std::sort(rank.begin() + first, rank.begin() + end);
-    }
-    std::vector<char> gone(n, 0);
-    for (Index i = 0; i < go; ++i) gone[rank[i]] = 1, order.push_back(alive[rank[i]]);
-
-    std::vector<Index> keep;
-    for (Index i = 0; i < n; ++i)
-      if (!gone[i]) keep.push_back(i);
-    const Index left = n - go;
-    for (Index j = 0; j < left; ++j) {
-      for (Index i = j; i < left; ++i) {
-        G(i, j) = G(keep[i], keep[j]);
-        K(i, j) = K(keep[i], keep[j]);
-      }
-      alive[j] = alive[keep[j]];
-      for (Index o = 0; o < z.cols(); ++o) z(j, o) = z(keep[j], o);
-    }
-    n = left;
-  }
-  order.insert(order.end(), alive.begin(), alive.begin() + n);
-  return order;
-}
+double basis_coordinates_memory(Index m) { return 2.0 * kTile * m; }
 
 }  // namespace kernsift

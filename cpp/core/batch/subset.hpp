@@ -6,9 +6,8 @@
 // over disjoint sets of rows add, in any order, and the model follows from the sum [MATH 1.11].
 #pragma once
 
-#include <vector>
-
 #include "core/kernel/kernels.hpp"
+#include "core/ridge/ridge_problem.hpp"
 
 namespace kernsift {
 
@@ -32,6 +31,9 @@ struct NormalSums {
 void accumulate(const Kernel& kernel, const Panels& elements, const Rows& L, const Rows& X, const Rows& Y,
                 const ConstVectorRef& weight, const ConstVectorRef& offset, int threads, NormalSums& sums);
 
+// Doubles it takes for n rows on m kernels, M not counted.
+double accumulate_memory(Index m, Index n, Index d, Index outputs, int threads);
+
 // M <- L^-1 M L^-T, z <- L^-1 z, s <- L^-1 s: from kernel coordinates to orthonormal ones.
 void whiten(const Rows& L, int threads, NormalSums& sums);
 
@@ -39,40 +41,22 @@ void whiten(const Rows& L, int threads, NormalSums& sums);
 // condition of K = L L', by a few power iterations.
 double whitening_growth(const Rows& L);
 
-// The eigenvalues of sum v (w - mean)(w - mean)' (of M without intercept), ascending, and Q'z in its eigenvectors:
-// what GCV, the evidence and every alpha need.
-struct Spectrum {
-  Vector values;
-  Matrix vectors, projected;
-};
-Spectrum spectrum(const ConstMatrixRef& M, const ConstMatrixRef& z);
+// --- the model: a problem from sums of these rows' coordinates, and rows themselves ---
 
-// A <- R, RR' = M - ss'/weight + alpha I, of the sums M of rows of that weight in the lower triangle of A; weight 0
-// means no intercept. False where it is not positive definite to working precision.
-bool factor_ridge(MatrixRef A, const ConstVectorRef& s, double weight, double alpha, int threads);
-
-// Leave-one-out of the model with the basis fixed. A row of weight v leaves one unit of it (all of it if v < 1), which
-// is what refitting gives when the row stands v times in the table. [MATH LOO]
-struct LeaveOneOut {
-  // T = Q'L^-1 and shift = Q'mean: u = T k(x) - shift are centred coordinates in which the ridge is diagonal.
-  ConstMatrixRef T;
-  ConstVectorRef shift, values;
-  ConstMatrixRef projected;
-  ConstVectorRef mean_y;
-  double bias_leverage;  // 1 / sum v, or 0 without intercept
-
-  // For each alpha the sum over rows and outputs of v e^2, e the residual of the row when left out.
-  Vector errors(const Kernel& kernel, const Panels& elements, const Rows& X, const Rows& Y,
-                const ConstVectorRef& weight, const ConstVectorRef& alphas) const;
-};
+// For each alpha the sum over rows and outputs of v e^2, e the residual of a row when left out, the basis fixed
+// [MATH LOO].
+Vector left_out_errors(RidgeProblem& problem, const Kernel& kernel, const Panels& elements, const Rows& L, const Rows& X,
+                       const Rows& Y, const ConstVectorRef& weight, const ConstVectorRef& alphas);
+// Predictions of (few) rows when left out, for one alpha.
+void left_out_predictions(RidgeProblem& problem, const Kernel& kernel, const Panels& elements, const Rows& L,
+                          const Rows& X, const Rows& Y, const ConstVectorRef& weight, double alpha, RowsOut out);
+// The variance of a new observation at each row, in units of the noise variance: of the model, of what the basis does not
+// span there, and of the noise.
+void relative_variance(RidgeProblem& problem, const Kernel& kernel, const Panels& elements, const Rows& L, const Rows& X,
+                       double alpha, int threads, VectorRef out);
 
 // w(x) of rows, (rows, m).
 void basis_coordinates(const Kernel& kernel, const Panels& elements, const Rows& L, const Rows& X, RowsOut out);
-
-// Over-select, then delete (BEYOND 2): from the elements of G = K'VK and K_mm those that cost least go,
-// max(1, fraction of what is there) at a time, until `target` are left [BEYOND B4]. The cost of one deletion is
-// beta_i^2 / [P^-1]_ii, P = G - ss'/v + alpha K_mm. Answers the elements from the first deleted to the last, then
-// those that stay, in their order. G and K: lower triangles, overwritten.
-std::vector<Index> deletion_order(MatrixRef G, MatrixRef K, Matrix z, double alpha, Index target, double fraction);
+double basis_coordinates_memory(Index m);  // doubles, the result not counted
 
 }  // namespace kernsift

@@ -3,23 +3,25 @@
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 
 #include "core/kernel/gram.hpp"
+#include "core/ridge/evidence.hpp"
+#include "core/ridge/gcv.hpp"
+#include "core/ridge/leave_one_out.hpp"
 
 namespace kernsift {
 
 namespace {
 
 constexpr Index kTile = 256;
-// A row that carries a direction alone has leverage 1: kept off it.
-constexpr double kFull = 1.0 - 1e-12;
 
 // sum over pairs of E(l, i) (x_ij - z_lj)^2, or of E(l, i) |x_ij - z_lj|, for each feature j, while tiles of E arrive.
 class PairSums {
  public:
-  PairSums(KernelKind kind, const Eigen::Map<const RowMatrix>& Z, bool of_landmarks)
-      : absolute_(kind == KernelKind::laplacian), of_landmarks_(of_landmarks && !absolute_), Z_(Z),
+  PairSums(KernelSum sum, const Eigen::Map<const RowMatrix>& Z, bool of_landmarks)
+      : absolute_(sum == KernelSum::absolutes), of_landmarks_(of_landmarks && !absolute_), Z_(Z),
         sums_(Vector::Zero(Z.cols())) {
     if (!absolute_) {
       products_ = Matrix::Zero(Z.rows(), Z.cols());
@@ -76,12 +78,13 @@ struct WidthProblem::Parts {
 
 WidthProblem::WidthProblem(KernelKind kind, RowMatrix X, RowMatrix landmarks, const Rows& Y,
                            const ConstVectorRef& weight, const ConstVectorRef& within, bool bias, double jitter)
-    : kind_(kind), X_(std::move(X)), Z_(std::move(landmarks)), T_(Y), v_(weight), root_(weight.cwiseSqrt()),
-      within_(within), total_(weight.sum()), jitter_(jitter), bias_(bias) {
+    : kind_(kind), X_(std::move(X)), Z_(std::move(landmarks)), T_(Y), y_mean_(Vector::Zero(Y.cols())), v_(weight),
+      root_(weight.cwiseSqrt()), within_(within), total_(weight.sum()), jitter_(jitter), bias_(bias) {
   if (Z_.rows() < 1 || X_.rows() < 1 || !(v_.array() > 0).all())
     throw std::invalid_argument("widths are learned from rows of positive weight and at least one landmark");
   rows_ = std::max(total_, static_cast<double>(X_.rows()));
-  if (bias_) T_.rowwise() -= Eigen::RowVectorXd(v_.transpose() * T_ / total_);
+  if (bias_) y_mean_ = T_.transpose() * v_ / total_;
+  T_.rowwise() -= y_mean_.transpose();
   T_ = root_.asDiagonal() * T_;
 }
 
@@ -101,13 +104,13 @@ bool WidthProblem::factor(const Kernel& kernel, double alpha) {
   kernel.block(panels_, x_, 0, n, K_);
   const auto K = K_.topRows(m);
   auto W = W_.topRows(m);
-  const Vector mean = bias_ ? Vector(K * v_ / total_) : Vector(Vector::Zero(m));
+  k_mean_ = bias_ ? Vector(K * v_ / total_) : Vector(Vector::Zero(m));
   L_ = alpha * KZ_;
   L_.diagonal().array() += jitter_ * total_;
   for (Index first = 0; first < n; first += kTile) {
     const Index count = std::min(kTile, n - first);
     auto S = W.middleCols(first, count);
-    S = (K.middleCols(first, count).colwise() - mean) * root_.segment(first, count).asDiagonal();
+    S = (K.middleCols(first, count).colwise() - k_mean_) * root_.segment(first, count).asDiagonal();
     L_.selfadjointView<Eigen::Lower>().rankUpdate(S);  // [BEYOND B1]
   }
   Eigen::LLT<Eigen::Ref<Matrix>> llt(L_);
@@ -136,16 +139,16 @@ bool WidthProblem::weigh(WidthCriterion criterion, double toll, double alpha, Pa
     const Eigen::LLT<Matrix> prior_factor(prior);
     if (prior_factor.info() != Eigen::Success || !(xi > 0)) return false;
     const double dets = 2 * (L_.diagonal().array().log().sum() - prior_factor.matrixLLT().diagonal().array().log().sum());
-    out.value = (used * static_cast<double>(c) * std::log(xi / total_) + static_cast<double>(c) * dets) / rows_;
+    out.value = evidence_loss(used * static_cast<double>(c), xi / total_, static_cast<double>(c) * dets) / rows_;
     parts.cost_slope = used * static_cast<double>(c) / xi / rows_;
     parts.log_det = static_cast<double>(c) / rows_;
     return std::isfinite(out.value);
   }
   const Vector g = W.colwise().squaredNorm();
   if (criterion == WidthCriterion::loo) {
-    const Eigen::ArrayXd unit = v_.array().cwiseMin(1.0) / v_.array();
-    const Eigen::ArrayXd leverage = (unit * (g.array() + (bias_ ? 1.0 / total_ : 0.0) * v_.array())).cwiseMin(kFull);
-    const Eigen::ArrayXd slack = 1.0 - leverage;
+    const Eigen::ArrayXd unit = v_.unaryExpr(&leaving).array() / v_.array();
+    const Eigen::ArrayXd leverage = unit * (g.array() + (bias_ ? 1.0 / total_ : 0.0) * v_.array());
+    const Eigen::ArrayXd slack = (1.0 - leverage).cwiseMax(kLeastSlack);
     const double sum = (squares.array() / slack.square()).sum();
     parts.p = (2.0 / slack.square()).matrix().asDiagonal() * parts.rho;
     parts.q = 2.0 * squares.array() * unit / slack.cube();  // [BEYOND B1]
@@ -153,8 +156,7 @@ bool WidthProblem::weigh(WidthCriterion criterion, double toll, double alpha, Pa
     out.value = sum / total_;
   } else {
     const double left = rows_ - toll * (g.sum() + bias_), rss = squares.sum();
-    if (!(left > 1e-9 * rows_)) return false;
-    out.value = rows_ * rss / (left * left) * (rows_ / total_);
+    out.value = gcv_score(rows_, rss, left) * (rows_ / total_);
     parts.p = 2.0 * parts.rho;
     parts.q = Vector::Constant(n, 2.0 * toll * rss / left);
     parts.scale = rss;
@@ -198,8 +200,8 @@ void WidthProblem::differentiate(const Kernel& kernel, double alpha, bool of_lan
     }
   }
 
-  PairSums pairs(kind_, coordinates(z_, 0, m, d), of_landmarks);
-  const bool own = kind_ == KernelKind::matern32 || kind_ == KernelKind::matern52;
+  PairSums pairs(kernel.row().sum, coordinates(z_, 0, m, d), of_landmarks);
+  const bool own = kernel.row().slope != kernel.row().block;
   if (own) slope_.resize(panels_.padded(), std::max(kTile, m));
   F_.resize(m, kTile);
   for (Index first = 0; first < n; first += kTile) {
@@ -245,7 +247,7 @@ void WidthProblem::differentiate(const Kernel& kernel, double alpha, bool of_lan
     GZ -= (parts.log_det * alpha) * prior.llt().solve(Matrix::Identity(m, m));
   }
   out.log_alpha = GZ.cwiseProduct(KZ_).sum();
-  PairSums landmark_pairs(kind_, coordinates(z_, 0, m, d), of_landmarks);
+  PairSums landmark_pairs(kernel.row().sum, coordinates(z_, 0, m, d), of_landmarks);
   if (own) {
     kernel.slope(panels_, z_, 0, m, slope_.leftCols(m));
     GZ.array() *= slope_.topLeftCorner(m, m).array();
@@ -254,23 +256,76 @@ void WidthProblem::differentiate(const Kernel& kernel, double alpha, bool of_lan
   }
   landmark_pairs.add(GZ, coordinates(z_, 0, m, d));
   out.log_gamma = -(pairs.total() + landmark_pairs.total());  // the coordinates carry gamma
-  if (of_landmarks && kind_ != KernelKind::laplacian)
+  if (of_landmarks && kernel.row().smooth)
     out.landmarks = (-2.0 * pairs.of_landmarks() - 4.0 * landmark_pairs.of_landmarks()) *
                     kernel.gamma().cwiseSqrt().asDiagonal();
 }
 
+Kernel WidthProblem::kernel_at(const Vector& gamma, double alpha) const {
+  // Measured from the mean of the landmarks: the sums of squares in the gradient lose least there.
+  Kernel kernel(kind_, gamma, 1, 0.0, Z_.colwise().mean().transpose());
+  if (!kernel.row().slope) throw std::invalid_argument("this kernel has no slope, so its widths cannot be learned");
+  if (!(alpha > 0)) throw std::invalid_argument("alpha must be positive");
+  return kernel;
+}
+
 WidthValue WidthProblem::evaluate(const Vector& gamma, double alpha, WidthCriterion criterion, double toll,
                                   bool gradient, bool of_landmarks) {
-  // Measured from the mean of the landmarks: the sums of squares in the gradient lose least there.
-  const Kernel kernel(kind_, gamma, 1, 0.0, Z_.colwise().mean().transpose());
-  if (!kernel.stationary()) throw std::invalid_argument("widths are learned for stationary kernels only");
-  if (!(alpha > 0)) throw std::invalid_argument("alpha must be positive");
+  const Kernel kernel = kernel_at(gamma, alpha);
   WidthValue out;
   Parts parts;
   if (!factor(kernel, alpha) || !weigh(criterion, toll, alpha, parts, out)) return out;
   out.sound = true;
   if (gradient) differentiate(kernel, alpha, of_landmarks, parts, out);
   return out;
+}
+
+double WidthProblem::objective(const ConstVectorRef& point, WidthCriterion criterion, double toll, Vector* slope) {
+  const Index d = n_features(), m = Z_.rows();
+  const bool moving = point.size() > d + 1;
+  if (point.size() != d + 1 + (moving ? m * d : 0))
+    throw std::invalid_argument("a point holds log widths, a log ridge and perhaps every landmark");
+  if (moving) Z_ = Eigen::Map<const RowMatrix>(point.data() + d + 1, m, d);
+  if (slope) slope->setZero(point.size());
+  const bool is_log = criterion == WidthCriterion::evidence;
+  const Vector gamma = point.head(d).array().exp();
+  const WidthValue out = evaluate(gamma, std::exp(point[d]) * total_, criterion, toll, slope != nullptr, moving);
+  if (!out.sound || !(out.value > 0 || is_log)) return kUnsound;
+  if (slope) {
+    slope->head(d) = out.log_gamma;
+    (*slope)[d] = out.log_alpha;
+    if (moving) slope->tail(m * d) = Eigen::Map<const Vector>(out.landmarks.data(), m * d);
+  }
+  return is_log ? out.value : std::log(out.value);
+}
+
+double WidthProblem::error_on(const ConstVectorRef& point, const Rows& X, const Rows& Y, const ConstVectorRef& weight,
+                              const ConstVectorRef& within) {
+  const Index d = n_features(), m = Z_.rows();
+  const double alpha = std::exp(point[d]) * total_;
+  const Kernel kernel = kernel_at(point.head(d).array().exp(), alpha);
+  if (!factor(kernel, alpha)) return std::numeric_limits<double>::infinity();
+  Matrix coef = Matrix::Zero(panels_.padded(), T_.cols());
+  auto b = coef.topRows(m);
+  b.noalias() = W_.topRows(m) * T_;
+  L_.transpose().triangularView<Eigen::Upper>().solveInPlace(b);
+  const Vector intercept = y_mean_ - b.transpose() * k_mean_;
+  double sum = within.sum();
+  PreparedRows rows;
+  RowMatrix fitted(kTile, T_.cols());
+  for (Index first = 0; first < X.rows(); first += kTile) {
+    const Index count = std::min(kTile, X.rows() - first);
+    kernel.prepare(X.middleRows(first, count), rows);
+    kernel.expand(panels_, coef, intercept, rows, 0, count, fitted.topRows(count));
+    sum += weight.segment(first, count).dot((Y.middleRows(first, count) - fitted.topRows(count)).rowwise().squaredNorm());
+  }
+  return sum;
+}
+
+double WidthProblem::memory_needed(Index n, Index m, Index d, int problems) {
+  const double square = 1.0 * m * m;
+  // K and W, the rows as given and as prepared, K_Z and L; and N, dJ/dK_Z, the prior, its factor and what they make
+  return problems * (2.0 * n * (m + d) + 2.0 * square) + 6.0 * square;
 }
 
 }  // namespace kernsift

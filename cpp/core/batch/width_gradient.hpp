@@ -42,8 +42,23 @@ class WidthProblem {
   WidthValue evaluate(const Vector& gamma, double alpha, WidthCriterion criterion, double toll, bool gradient,
                       bool of_landmarks);
 
+  // The same as a search sees it. A point is log gamma, the log of the ridge per unit of weight, and, where the landmarks
+  // move too, their coordinates row after row.
+  //
+  // The log criterion (the evidence is a logarithm already) and, if `slope` is given, its gradient; kUnsound and a zero
+  // gradient where the numbers break.
+  double objective(const ConstVectorRef& point, WidthCriterion criterion, double toll, Vector* slope);
+  static constexpr double kUnsound = 1e3;
+  // The weighted sum of squared errors of the model at a point, on other rows.
+  double error_on(const ConstVectorRef& point, const Rows& X, const Rows& Y, const ConstVectorRef& weight,
+                  const ConstVectorRef& within);
+
+  // Doubles that so many problems keep, n rows and m landmarks each, with what the evaluation of one of them takes.
+  static double memory_needed(Index n, Index m, Index d, int problems);
+
  private:
   struct Parts;
+  Kernel kernel_at(const Vector& gamma, double alpha) const;
   bool factor(const Kernel& kernel, double alpha);
   bool weigh(WidthCriterion criterion, double toll, double alpha, Parts& parts, WidthValue& out) const;
   void differentiate(const Kernel& kernel, double alpha, bool of_landmarks, Parts& parts, WidthValue& out);
@@ -51,6 +66,7 @@ class WidthProblem {
   KernelKind kind_;
   RowMatrix X_, Z_;
   Matrix T_;          // (n, outputs): V^1/2 (y - mean)
+  Vector y_mean_, k_mean_;  // 0 without a bias
   Vector v_, root_, within_;
   double total_, rows_, jitter_;  // rows_: as many as the weights stand for
   bool bias_;

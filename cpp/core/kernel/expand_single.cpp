@@ -25,7 +25,7 @@ SingleExpansion::SingleExpansion(const Kernel& kernel, const Rows& vectors, cons
     panels_.append(prepared.coordinates(i), prepared.norm(i));
     for (Index j = 0; j < d; ++j) vectors_(i, j) = static_cast<float>(prepared.coordinates(i)[j]);
     norms_[i] = static_cast<float>(prepared.norm(i));
-    if (kernel.stationary() && kernel.kind() != KernelKind::laplacian && !(prepared.norm(i) <= kBeyondSingle)) {
+    if (kernel.row().sum == KernelSum::squares && !(prepared.norm(i) <= kBeyondSingle)) {
       vectors_.row(i).setZero();  // products with its coordinates would overflow
       norms_[i] = static_cast<float>(kBeyondSingle);
     }
@@ -36,39 +36,18 @@ SingleExpansion::SingleExpansion(const Kernel& kernel, const Rows& vectors, cons
 
 void SingleExpansion::kernel_values(const Eigen::MatrixXf& z, const Eigen::RowVectorXf& norm, Tile& K) const {
   const Index n = z.cols();
-  if (kernel_.kind() == KernelKind::laplacian) {
+  if (kernel_.row().sum == KernelSum::absolutes) {
     for (Index r = 0; r < n; ++r) {
       auto sum = K.col(r);
       sum.setZero();
       for (Index j = 0; j < z.rows(); ++j) sum += (vectors_.col(j).array() - z(j, r)).abs();
-      sum = (-sum).exp();
     }
-    return;
+  } else {
+    K.matrix().noalias() = vectors_ * z;
+    if (kernel_.stationary())
+      for (Index r = 0; r < n; ++r) K.col(r) = (norms_ + norm[r] - 2.0f * K.col(r)).max(0.0f);  // squared distances
   }
-  K.matrix().noalias() = vectors_ * z;
-  if (kernel_.stationary())
-    for (Index r = 0; r < n; ++r) K.col(r) = (norms_ + norm[r] - 2.0f * K.col(r)).max(0.0f);  // squared distances
-  switch (kernel_.kind()) {
-    case KernelKind::rbf: K = (-K).exp(); break;
-    case KernelKind::matern32: {
-      K = (3.0f * K).sqrt();
-      K = (1.0f + K) * (-K).exp();
-      break;
-    }
-    case KernelKind::matern52: {
-      K = (5.0f * K).sqrt();
-      K = (1.0f + K + K.square() / 3.0f) * (-K).exp();
-      break;
-    }
-    case KernelKind::polynomial: {
-      K += static_cast<float>(kernel_.coef0());
-      const Tile base = K;
-      for (int power = 1; power < kernel_.degree(); ++power) K *= base;
-      break;
-    }
-    case KernelKind::laplacian:  // returned above
-    case KernelKind::linear: break;
-  }
+  kernel_.row().single(kernel_, K);
 }
 
 void SingleExpansion::evaluate(const SingleRows& X, SingleRowsOut out, Index threads) const {
@@ -97,11 +76,12 @@ void SingleExpansion::evaluate_part(const SingleRows& X, SingleRowsOut out) cons
       z.col(r) = Eigen::Map<const Vector>(prepared.coordinates(r), X.cols()).cast<float>();
       norm[r] = static_cast<float>(prepared.norm(r));
     }
-    kernel_values(z, norm, K);
+    const bool single = kernel_.row().single != nullptr;
+    if (single) kernel_values(z, norm, K);
     for (Index r = 0; r < n; ++r) {
-      values = K.col(r).matrix().cast<double>();
-      out.row(first + r) = (intercept_.transpose() + values.transpose() * coef_).cast<float>();
-      if (kernel_.stationary() && !(prepared.norm(r) <= kFarSingle)) {
+      if (single) values = K.col(r).matrix().cast<double>();
+      if (single) out.row(first + r) = (intercept_.transpose() + values.transpose() * coef_).cast<float>();
+      if (!single || (kernel_.stationary() && !(prepared.norm(r) <= kFarSingle))) {
         kernel_.expand(panels_, padded_, intercept_, prepared, r, 1, one);
         out.row(first + r) = one.row(0).cast<float>();
       }

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include "core/base/parallel.hpp"
+
+#include <algorithm>
+
 #include "core/base/interrupt.hpp"
 
 namespace kernsift {
@@ -39,6 +43,22 @@ void kernel_columns(const Kernel& kernel, const Panels& elements, const Prepared
   if (padded.rows() < elements.padded() || padded.cols() < count) padded.resize(elements.padded(), count);
   kernel.block(elements, rows, first, count, padded.topLeftCorner(elements.padded(), count));
   out = padded.topLeftCorner(elements.size(), count);
+}
+
+void expand_rows(const Kernel& kernel, const Rows& vectors, const Rows& coef, const ConstVectorRef& intercept, const Rows& X,
+            int threads, RowsOut out) {
+  PreparedRows prepared;
+  kernel.prepare(vectors, prepared);
+  const Panels elements = panels_of(prepared, 0, vectors.rows(), kernel.n_features());
+  Matrix padded = Matrix::Zero(elements.padded(), coef.cols());
+  padded.topRows(coef.rows()) = coef;
+  constexpr Index kTile = 256;
+  parallel_for((X.rows() + kTile - 1) / kTile, threads, [&](Index task) {
+    const Index first = task * kTile, count = std::min(kTile, X.rows() - first);
+    PreparedRows tile;
+    kernel.prepare(X.middleRows(first, count), tile);
+    kernel.expand(elements, padded, intercept, tile, 0, count, out.middleRows(first, count));
+  });
 }
 
 }  // namespace kernsift

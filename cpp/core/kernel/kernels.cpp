@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <type_traits>
 
 #include "core/simd/exponential.hpp"
 
@@ -116,6 +117,7 @@ struct Linear {
 
 struct Polynomial {
   using Sum = Dot;
+  explicit Polynomial(const Kernel& kernel) : degree(kernel.degree()), coef0(kernel.coef0()) {}
   int degree;
   double coef0;
   Packet operator()(const Packet& sum, const Packet&, const Packet&) const {
@@ -265,29 +267,35 @@ struct Contract {
   }
 };
 
+template <class Value>
+Value value_of(const Kernel& kernel) {
+  if constexpr (std::is_constructible_v<Value, const Kernel&>)
+    return Value(kernel);
+  else
+    return Value{};
+}
+
 template <class Near, class Far, class Sink>
-void walk(const Near& near, const Far& far, const Kernel& kernel, const Panels& elements, const PreparedRows& rows,
-          Index first, Index count, Sink& sink) {
+void walk(const Kernel& kernel, const Panels& elements, const PreparedRows& rows, Index first, Index count, Sink& sink) {
+  const Near near = value_of<Near>(kernel);
+  const Far far = value_of<Far>(kernel);
   Walk<Near, Far, Sink>(near, far, elements, rows, kernel.n_features(), sink).run(first, count);
 }
 
-template <class Sink>
-void walk(const Kernel& kernel, const Panels& elements, const PreparedRows& rows, Index first, Index count,
-          Sink& sink) {
-  const auto run = [&](const auto& near, const auto& far) {
-    walk(near, far, kernel, elements, rows, first, count, sink);
-  };
-  switch (kernel.kind()) {
-    case KernelKind::rbf: return run(Rbf<FromDot>{}, Rbf<FromDifferences>{});
-    case KernelKind::matern32: return run(Matern32<FromDot>{}, Matern32<FromDifferences>{});
-    case KernelKind::matern52: return run(Matern52<FromDot>{}, Matern52<FromDifferences>{});
-    case KernelKind::laplacian: return run(Laplacian{}, Laplacian{});
-    case KernelKind::linear: return run(Linear{}, Linear{});
-    case KernelKind::polynomial: {
-      const Polynomial value{kernel.degree(), kernel.coef0()};
-      return run(value, value);
-    }
-  }
+// The functions of a row of the table: Near for rows near the centre, Far for those where that form would cancel.
+template <class Near, class Far = Near>
+void block_of(const Kernel& kernel, const Panels& elements, const PreparedRows& rows, Index first, Index count,
+              MatrixRef out) {
+  Store sink{out.data(), out.outerStride()};
+  walk<Near, Far>(kernel, elements, rows, first, count, sink);
+}
+
+template <class Near, class Far = Near>
+void expand_of(const Kernel& kernel, const Panels& elements, const ConstMatrixRef& coef, const ConstVectorRef& intercept,
+               const PreparedRows& rows, Index first, Index count, RowsOut out) {
+  std::vector<double> sums(coef.cols() * kTileRows * kPanel);
+  Contract sink{coef, intercept, out, sums};
+  walk<Near, Far>(kernel, elements, rows, first, count, sink);
 }
 
 // Sum of squares over the features in the order and with the instructions of `tile`.
@@ -297,26 +305,61 @@ double norm_like_dot(const double* x, Index n) {
   return simd::pfirst(sum);
 }
 
-struct Name {
-  KernelKind kind;
-  const char* name;
-};
-constexpr Name kNames[] = {{KernelKind::rbf, "rbf"},           {KernelKind::laplacian, "laplacian"},
-                           {KernelKind::matern32, "matern32"}, {KernelKind::matern52, "matern52"},
-                           {KernelKind::polynomial, "polynomial"}, {KernelKind::linear, "linear"}};
+}  // namespace
 
+const std::vector<KernelRow>& kernel_table() {
+  using Singles = Eigen::ArrayXXf;
+  using Near32 = Matern32<FromDot>;
+  using Far32 = Matern32<FromDifferences>;
+  using Near52 = Matern52<FromDot>;
+  using Far52 = Matern52<FromDifferences>;
+  // Exponentials are minus their own derivative: the slope of rbf and laplacian is their value.
+  static const std::vector<KernelRow> table = {
+      {KernelKind::rbf, "rbf", KernelSum::squares, true, block_of<Rbf<FromDot>, Rbf<FromDifferences>>,
+       expand_of<Rbf<FromDot>, Rbf<FromDifferences>>, block_of<Rbf<FromDot>, Rbf<FromDifferences>>, true,
+       [](const Kernel&, Singles& K) { K = (-K).exp(); }, true, true, true},
+      {KernelKind::laplacian, "laplacian", KernelSum::absolutes, true, block_of<Laplacian>, expand_of<Laplacian>,
+       block_of<Laplacian>, false, [](const Kernel&, Singles& K) { K = (-K).exp(); }, true, true, false},
+      {KernelKind::matern32, "matern32", KernelSum::squares, true, block_of<Near32, Far32>, expand_of<Near32, Far32>,
+       block_of<Matern32Slope<FromDot>, Matern32Slope<FromDifferences>>, true,
+       [](const Kernel&, Singles& K) {
+         K = (3.0f * K).sqrt();
+         K = (1.0f + K) * (-K).exp();
+       },
+       true, true, false},
+      {KernelKind::matern52, "matern52", KernelSum::squares, true, block_of<Near52, Far52>, expand_of<Near52, Far52>,
+       block_of<Matern52Slope<FromDot>, Matern52Slope<FromDifferences>>, true,
+       [](const Kernel&, Singles& K) {
+         K = (5.0f * K).sqrt();
+         K = (1.0f + K + K.square() / 3.0f) * (-K).exp();
+       },
+       true, true, false},
+      {KernelKind::polynomial, "polynomial", KernelSum::products, true, block_of<Polynomial>, expand_of<Polynomial>,
+       nullptr, false,
+       [](const Kernel& kernel, Singles& K) {
+         K += static_cast<float>(kernel.coef0());
+         const Singles base = K;
+         for (int power = 1; power < kernel.degree(); ++power) K *= base;
+       },
+       true, true, true},
+      {KernelKind::linear, "linear", KernelSum::products, false, block_of<Linear>, expand_of<Linear>, nullptr, false,
+       [](const Kernel&, Singles&) {}, true, true, true},
+  };
+  return table;
+}
+
+namespace {
+const KernelRow* row_of(KernelKind kind) {
+  for (const KernelRow& row : kernel_table())
+    if (row.kind == kind) return &row;
+  throw std::invalid_argument("this kind of kernel is unknown");
+}
 }  // namespace
 
 KernelKind kernel_kind(const std::string& name) {
-  for (const Name& entry : kNames)
-    if (name == entry.name) return entry.kind;
+  for (const KernelRow& row : kernel_table())
+    if (name == row.name) return row.kind;
   throw std::invalid_argument("kernel '" + name + "' is unknown");
-}
-
-const char* kernel_name(KernelKind kind) {
-  for (const Name& entry : kNames)
-    if (kind == entry.kind) return entry.name;
-  return "";
 }
 
 void PreparedRows::resize(Index rows, Index features) {
@@ -358,25 +401,18 @@ void Panels::remove(Index i) {
 }
 
 Kernel::Kernel(KernelKind kind, Vector gamma, int degree, double coef0, Vector centre)
-    : kind_(kind), gamma_(std::move(gamma)), centre_(std::move(centre)), degree_(degree), coef0_(coef0) {
+    : row_(row_of(kind)), gamma_(std::move(gamma)), centre_(std::move(centre)), degree_(degree), coef0_(coef0) {
   if (gamma_.size() < 1 || gamma_.size() != centre_.size())
     throw std::invalid_argument("gamma and centre must have one entry per feature");
-  if (kind_ != KernelKind::linear && !((gamma_.array() >= 0).all() && gamma_.allFinite() && gamma_.maxCoeff() > 0))
+  if (row_->gamma && !((gamma_.array() >= 0).all() && gamma_.allFinite() && gamma_.maxCoeff() > 0))
     throw std::invalid_argument("gamma must be finite, non-negative and not all zero");
   constexpr int kLargestDegree = 1000;  // exports multiply so often; base^1000 has left a double unless the base is near 1
-  if (kind_ == KernelKind::polynomial &&
+  if (kind == KernelKind::polynomial &&
       (degree_ < 1 || degree_ > kLargestDegree || !(coef0_ >= 0) || !std::isfinite(coef0_)))
     throw std::invalid_argument("a polynomial kernel needs a degree from 1 to 1000 and a finite coef0 >= 0");
   if (!centre_.allFinite()) throw std::invalid_argument("centre must be finite");
-  switch (kind_) {
-    case KernelKind::linear: scale_ = Vector::Ones(gamma_.size()); break;
-    case KernelKind::laplacian: scale_ = gamma_; break;
-    case KernelKind::rbf:
-    case KernelKind::matern32:
-    case KernelKind::matern52:
-    case KernelKind::polynomial: scale_ = gamma_.cwiseSqrt(); break;
-  }
-  if (scale_.size() == 0) throw std::invalid_argument("this kind of kernel is unknown");
+  scale_ = Vector::Ones(gamma_.size());
+  if (row_->gamma) scale_ = row_->sum == KernelSum::absolutes ? gamma_ : Vector(gamma_.cwiseSqrt());
   if (!stationary()) centre_.setZero();  // an inner product has its own origin
 }
 
@@ -396,38 +432,13 @@ void Kernel::prepare(const Rows& X, PreparedRows& out) const {
 
 double Kernel::self(double norm) const {
   if (stationary()) return 1.0;
-  if (kind_ == KernelKind::linear) return norm;
-  const Polynomial value{degree_, coef0_};
-  return simd::pfirst(value(splat(norm), splat(0.0), splat(0.0)));
+  if (kind() == KernelKind::linear) return norm;
+  return simd::pfirst(Polynomial(*this)(splat(norm), splat(0.0), splat(0.0)));
 }
 
-void Kernel::block(const Panels& elements, const PreparedRows& rows, Index first, Index count,
-                   MatrixRef out) const {
-  Store sink{out.data(), out.outerStride()};
-  walk(*this, elements, rows, first, count, sink);
-}
-
-void Kernel::slope(const Panels& elements, const PreparedRows& rows, Index first, Index count,
-                   MatrixRef out) const {
-  Store sink{out.data(), out.outerStride()};
-  switch (kind_) {
-    case KernelKind::rbf:  // exponentials are minus their own derivative
-    case KernelKind::laplacian: return walk(*this, elements, rows, first, count, sink);
-    case KernelKind::matern32:
-      return walk(Matern32Slope<FromDot>{}, Matern32Slope<FromDifferences>{}, *this, elements, rows, first, count, sink);
-    case KernelKind::matern52:
-      return walk(Matern52Slope<FromDot>{}, Matern52Slope<FromDifferences>{}, *this, elements, rows, first, count, sink);
-    case KernelKind::polynomial:
-    case KernelKind::linear: break;
-  }
-  throw std::invalid_argument("a gradient with regard to gamma needs a stationary kernel");
-}
-
-void Kernel::expand(const Panels& elements, const ConstMatrixRef& coef, const ConstVectorRef& intercept,
-                    const PreparedRows& rows, Index first, Index count, RowsOut out) const {
-  std::vector<double> sums(coef.cols() * kTileRows * kPanel);
-  Contract sink{coef, intercept, out, sums};
-  walk(*this, elements, rows, first, count, sink);
+void Kernel::slope(const Panels& elements, const PreparedRows& rows, Index first, Index count, MatrixRef out) const {
+  if (!row_->slope) throw std::invalid_argument("a gradient with regard to gamma needs a stationary kernel");
+  row_->slope(*this, elements, rows, first, count, out);
 }
 
 }  // namespace kernsift

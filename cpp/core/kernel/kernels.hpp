@@ -27,9 +27,37 @@ namespace kernsift {
 
 enum class KernelKind { rbf, laplacian, matern32, matern52, polynomial, linear };
 
+class Kernel;
+class PreparedRows;
+class Panels;
+
+// What a kernel makes its value of, over the features: products, squares of differences, absolute differences.
+enum class KernelSum { products, squares, absolutes };
+
+// All that the library knows of one kernel. A new one is a row in the table of kernels.cpp: what it lacks is refused
+// wherever it is needed.
+struct KernelRow {
+  using Block = void (*)(const Kernel&, const Panels&, const PreparedRows&, Index first, Index count, MatrixRef out);
+  using Expand = void (*)(const Kernel&, const Panels&, const ConstMatrixRef& coef, const ConstVectorRef& intercept,
+                          const PreparedRows&, Index first, Index count, RowsOut out);
+  using Single = void (*)(const Kernel&, Eigen::ArrayXXf& sums);
+
+  KernelKind kind;
+  const char* name;
+  KernelSum sum;     // stationary unless it is of products
+  bool gamma;        // whether it has widths
+  Block block;       // its values
+  Expand expand;     // and an expansion in them
+  Block slope;       // null: its widths cannot be learned
+  bool smooth;       // at distance 0: its centres can be moved
+  Single single;     // its values of sums, in place; null: rows in single precision are predicted in double
+  bool onnx, c, libsvm;  // where it can be exported
+  bool stationary() const { return sum != KernelSum::products; }
+};
+const std::vector<KernelRow>& kernel_table();
+
 // Throws std::invalid_argument for an unknown name.
 KernelKind kernel_kind(const std::string& name);
-const char* kernel_name(KernelKind kind);
 
 // Dictionary elements a panel holds, side by side: one AVX-512 register, two AVX, four SSE.
 constexpr Index kPanel = 8;
@@ -82,13 +110,14 @@ class Kernel {
   // gamma, centre: (d,). Throws std::invalid_argument where a parameter is out of range for the kernel.
   Kernel(KernelKind kind, Vector gamma, int degree, double coef0, Vector centre);
 
-  KernelKind kind() const { return kind_; }
+  const KernelRow& row() const { return *row_; }
+  KernelKind kind() const { return row_->kind; }
   const Vector& gamma() const { return gamma_; }
   const Vector& centre() const { return centre_; }
   int degree() const { return degree_; }
   double coef0() const { return coef0_; }
   Index n_features() const { return gamma_.size(); }
-  bool stationary() const { return kind_ != KernelKind::polynomial && kind_ != KernelKind::linear; }
+  bool stationary() const { return row_->stationary(); }
 
   // Rows into the coordinates the kernel works in. Allocates only when `out` has to grow.
   void prepare(const Rows& X, PreparedRows& out) const;
@@ -99,19 +128,23 @@ class Kernel {
 
   // out(i, r) = k(element i, row first + r) for i < elements.padded(): the padding holds numbers without meaning.
   // `out` is column-major with outer stride >= elements.padded().
-  void block(const Panels& elements, const PreparedRows& rows, Index first, Index count, MatrixRef out) const;
+  void block(const Panels& elements, const PreparedRows& rows, Index first, Index count, MatrixRef out) const {
+    row_->block(*this, elements, rows, first, count, out);
+  }
 
   // Minus the derivative of `block` with regard to r2 (the sum in the exponent for laplacian), laid out like it:
-  // what the gradient of anything with regard to gamma is made of. Stationary kernels only.
+  // what the gradient of anything with regard to gamma is made of. Throws where the table has none.
   void slope(const Panels& elements, const PreparedRows& rows, Index first, Index count, MatrixRef out) const;
 
   // out(r, o) = intercept(o) + sum_i coef(i, o) k(element i, row first + r), without keeping the kernel values.
   // coef has elements.padded() rows, zero in the padding.
   void expand(const Panels& elements, const ConstMatrixRef& coef, const ConstVectorRef& intercept,
-              const PreparedRows& rows, Index first, Index count, RowsOut out) const;
+              const PreparedRows& rows, Index first, Index count, RowsOut out) const {
+    row_->expand(*this, elements, coef, intercept, rows, first, count, out);
+  }
 
  private:
-  KernelKind kind_;
+  const KernelRow* row_;
   Vector gamma_, centre_, scale_;
   int degree_;
   double coef0_;

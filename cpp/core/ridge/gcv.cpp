@@ -6,20 +6,18 @@
 
 namespace kernsift {
 
+double gcv_score(double rows, double rss, double left) {
+  if (!(left > 1e-9 * rows)) return std::numeric_limits<double>::infinity();
+  return rows * rss / (left * left);  // [OROLS 27] [MATH 1.8]
+}
+
 double RidgeSpectrum::rss(double lambda) const {
   const auto shrunk = lambda / (h.array() + lambda);
   return residual + (f2.array() / h.array() * shrunk.square()).sum();
 }
 
-double RidgeSpectrum::trace(double lambda) const {
-  return rows - unpenalised - (h.array() / (h.array() + lambda)).sum();
-}
-
-double RidgeSpectrum::gcv(double lambda) const {
-  const double tr = trace(lambda);
-  // with as many free columns as rows the trace is a sum that rounds to something near 0
-  if (!(tr > 1e-9 * rows)) return std::numeric_limits<double>::infinity();
-  return rows * rss(lambda) / (tr * tr);  // [OROLS 27]
+double RidgeSpectrum::trace(double lambda, double toll) const {
+  return rows - toll * unpenalised - toll * (h.array() / (h.array() + lambda)).sum();
 }
 
 double RidgeSpectrum::cost(double lambda) const {

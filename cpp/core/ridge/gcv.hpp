@@ -1,12 +1,17 @@
-// Generalised cross-validation of a ridge in an orthogonal basis, and the ridge that minimises it.
+// Generalised cross-validation of a ridge in coordinates in which it is diagonal, and the ridge that minimises it.
 //
-// The basis has columns q_j with h_j = q_j'q_j and f_j = q_j'y; y is one or several outputs that share the ridge.
-// Columns without a penalty (the bias) only take a degree of freedom each and are not listed.
+// The coordinates are the columns q_j of an orthogonal basis, with h_j = q_j'q_j and f_j = q_j'y, or the eigenvectors of
+// sums over rows, with h_j the eigenvalues; y is one or several outputs that share the ridge. Columns without a penalty
+// (the bias) only take a degree of freedom each and are not listed.
 #pragma once
 
 #include "core/base/types.hpp"
 
 namespace kernsift {
+
+// n rss / left^2, `left` what n rows leave of their freedom; infinite where less than 1e-9 of it is left, for then
+// `left` is a difference that rounding has made. [OROLS 27] [MATH 1.8]
+double gcv_score(double rows, double rss, double left);
 
 struct RidgeSpectrum {
   ConstVectorRef h;    // q_j'q_j > 0 of the penalised columns
@@ -17,10 +22,9 @@ struct RidgeSpectrum {
 
   // |y - Q (Q'Q + lambda I)^-1 Q'y|^2, as a sum of non-negative terms: nothing cancels when the fit is close.
   double rss(double lambda) const;
-  // M minus the effective number of parameters.
-  double trace(double lambda) const;
-  // [OROLS 27] M rss / trace^2; infinite where no freedom is left.
-  double gcv(double lambda) const;
+  // M minus the effective number of parameters, each counted `toll` times.
+  double trace(double lambda, double toll = 1.0) const;
+  double gcv(double lambda, double toll = 1.0) const { return gcv_score(rows, rss(lambda), trace(lambda, toll)); }
   // The regularised cost rss + lambda |alpha~|^2.
   double cost(double lambda) const;
   // One application of the re-estimation formula [OROLS 30]; negative or NaN where it says nothing.

@@ -310,4 +310,18 @@ FeatureVectors select_feature_vectors(SelectableRows& patterns, const ConstVecto
   return Selection(patterns, weight, settings).run();
 }
 
+double feature_vectors_memory(Index n, Index d, const FeatureVectorSettings& settings) {
+  const double m = static_cast<double>(settings.max_basis), rows = static_cast<double>(n);
+  // E; the rows as gathered, prepared and elements, and vectors
+  if (settings.form == SelectionForm::dense) return rows * (rows + 8) + rows * (3.0 * d + 8);
+  const auto drawn_of = [&](Index k) { return k > 0 ? static_cast<double>(k) : rows; };
+  const bool cached = settings.form == SelectionForm::cached;
+  const double drawn = std::max(drawn_of(settings.n_candidates), drawn_of(settings.n_eval)), known = cached ? 32.0 : m;
+  // W and rows of R, of T and of what is drawn; E of a strip
+  const double samples = 3 * drawn * (known + 3.0 * d) + 64 * drawn;
+  // W of all rows, and the rows prepared; or the panels of L, each as long as there were kernels before it
+  const double span = cached ? rows * (m + 9 + d) : 0.5 * m * m + m * d;
+  return span + samples + 256 * m + 6 * rows;
+}
+
 }  // namespace kernsift

@@ -43,4 +43,7 @@ struct FeatureVectors {
 FeatureVectors select_feature_vectors(SelectableRows& patterns, const ConstVectorRef& weight,
                                       const FeatureVectorSettings& settings);
 
+// Doubles it takes to choose among n patterns of d features.
+double feature_vectors_memory(Index n, Index d, const FeatureVectorSettings& settings);
+
 }  // namespace kernsift

@@ -45,6 +45,7 @@ struct SelectionSettings {
   Index patience = 10;
   double tol = 1e-4;
   Index max_basis = 0;
+  double part = 0;  // of the rows, that max_basis is then; 0: max_basis as it is
   double error_tol = 0.0;
   double max_condition = 1e7;
   bool fit_intercept = true;

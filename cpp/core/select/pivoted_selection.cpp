@@ -149,4 +149,10 @@ PivotedBasis random_pivots(SelectableRows& patterns, const ConstVectorRef& weigh
   return finished(std::move(chosen), span);
 }
 
+double independent_rows_memory(Index max_basis, Index d) { return 1.0 * max_basis * (max_basis + 512.0 + 3.0 * d); }
+
+double pivoted_memory(Index rows, Index max_basis, Index d, Index block) {
+  return 1.0 * rows * (max_basis + 11.0 + d) + max_basis * (2.0 * max_basis + 2.0 * block + 3.0 * d);
+}
+
 }  // namespace kernsift

@@ -30,4 +30,9 @@ PivotedBasis greedy_pivots(SelectableRows& patterns, double tol, Index max_basis
 PivotedBasis random_pivots(SelectableRows& patterns, const ConstVectorRef& weight, double tol, Index max_basis,
                            Index block, std::uint64_t seed);
 
+// Doubles they take. L itself, its K and W, the vectors and what is prepared of them; of pivots the coordinates of all rows
+// looked at, L twice as it is given back, and the columns and errors of a block.
+double independent_rows_memory(Index max_basis, Index d);
+double pivoted_memory(Index rows, Index max_basis, Index d, Index block);
+
 }  // namespace kernsift

@@ -20,6 +20,7 @@ struct PruningPath {
   Vector loo;                 // recorded: weighted mean square of the leave-one-out residuals
   std::vector<double> coef;   // recorded models one after another, kernels in ascending position, outputs fastest
   Matrix intercept;           // recorded x outputs
+  std::vector<double> alpha;  // recorded
 };
 
 // Kernels to remove at once from n (at least one, at most n - 1).

@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "core/base/types.hpp"
+#include "core/ridge/evidence.hpp"
+#include "core/ridge/gcv.hpp"
 
 namespace kernsift {
 
@@ -20,23 +22,19 @@ Vector noise_variance(const Model& model) {
 
 template <class Model>
 Vector gcv(const Model& model) {
-  const double n = model.rows_counted(), free = n - model.dof();
-  return model.rss() * (n / (free * free));  // [MATH 1.8]
+  const double n = model.rows_counted(), left = n - model.dof();
+  Vector score = model.rss();
+  for (double& rss : score) rss = gcv_score(n, rss, left);  // [MATH 1.8]
+  return score;
 }
 
 // Of the Gaussian process with kernel s2 k^ and noise s2 alpha / v_i, at its best signal scale s2.
 template <class Model>
 Vector log_evidence(const Model& model) {
-  constexpr double kLogTwoPi = 1.8378770664093454836;
-  const double n = model.effective_rows(), m = static_cast<double>(model.dictionary().size());
-  const double alpha = model.settings().alpha;
-  const Vector cost = model.cost();
-  Vector evidence(cost.size());
-  for (Index o = 0; o < cost.size(); ++o) {
-    const double s2 = cost[o] / (alpha * n);
-    evidence[o] = -0.5 * (n + n * std::log(s2) + (n - m) * std::log(alpha) + model.log_det() + n * kLogTwoPi -
-                          model.sum_log_weights());
-  }
+  const double m = static_cast<double>(model.dictionary().size());
+  const double log_det = model.log_det() - m * std::log(model.settings().alpha);
+  Vector evidence = model.cost();
+  for (double& cost : evidence) cost = log_evidence(model.effective_rows(), cost, log_det, model.sum_log_weights());
   return evidence;
 }
 

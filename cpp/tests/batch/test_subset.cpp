@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/batch/deletion.hpp"
 #include "core/batch/subset.hpp"
 #include "tests/check.hpp"
 #include "tests/kernel_matrix.hpp"

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "core/base/interrupt.hpp"
-#include "core/batch/subset.hpp"
+#include "core/batch/deletion.hpp"
 #include "core/linalg/blocked_triangles.hpp"
 #include "core/linalg/pivoted_cholesky.hpp"
 #include "core/select/feature_vectors.hpp"

@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from .._core import Kernel
+from .._core import Kernel, kernel_table
 from .validation import Interval, StrOptions
 
-KERNELS = ("rbf", "laplacian", "matern32", "matern52", "polynomial", "linear")
+#: What the core knows of each kernel: where it can be learned, moved, exported (cpp/core/kernel/kernels.cpp).
+TABLE = kernel_table()
+KERNELS = tuple(TABLE)
 
 KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
     "kernel": [StrOptions(set(KERNELS))],

@@ -14,9 +14,6 @@ except ImportError:  # Windows
 # Requests below this many bytes are not asked about: three small files are read for an answer, which a fit on fifty
 # kernels would feel, and where so little is missing the interpreter and numpy, several times as large, hardly started.
 NEGLIGIBLE = 16 * 2**20
-# Columns of kernel values, coordinates and what is made of them that the core has at hand at a time, each as long as
-# there are kernels: two arrays of 256 columns.
-STRIPS = 512
 # Vectors of one number a row that come and go with a fit: weights, targets, and of rows in canonical form their keys,
 # what sorts them, and their groups.
 ROW_VECTORS = 12

@@ -25,7 +25,7 @@ from ..base.validation import (
 )
 from ..select.task import kernel_of
 from ..widths.learn_gamma import learned_width
-from .robust import iterate_weights
+from .robust import robust_weights
 
 # What alpha="loo" and gamma="loo" look through unless told.
 ALPHAS = np.logspace(-6, 4, 21)
@@ -65,11 +65,11 @@ class BatchLSSVM(Expansion):
         kernel, alpha, problem = self._select(table, v, widths, alphas)
         factor = np.ones(len(v))
         if self.robust:
-            factor = iterate_weights(lambda w: problem.residuals(w, alpha), v)
+            factor = robust_weights(problem, v, alpha)
             if len(widths) * len(alphas) > 1:  # the first choice was made with the outliers
                 problem = None
                 kernel, alpha, problem = self._select(table, v * factor, widths, alphas)
-                factor = iterate_weights(lambda w: problem.residuals(w, alpha), v)
+                factor = robust_weights(problem, v, alpha)
 
         self._kernel_arguments = (kernel.name, kernel.gamma, kernel.degree, kernel.coef0, kernel.centre)
         self._has_intercept = bool(self.fit_intercept)

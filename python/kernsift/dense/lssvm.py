@@ -13,36 +13,6 @@ from ..base.memory import ROW_VECTORS, check_memory
 from .base import BatchClassifier, BatchLSSVM, BatchRegressor
 
 
-class DenseProblem:
-    """A kernel on every row."""
-
-    def __init__(
-        self,
-        kernel: _core.Kernel,
-        X: NDArray[np.float64],
-        y: NDArray[np.float64],
-        fit_intercept: bool,
-        part: NDArray[np.float64] | None = None,
-    ) -> None:
-        self.kernel, self.X, self.y, self.fit_intercept = kernel, X, y, fit_intercept
-        self.part = np.ones(len(X)) if part is None else part  # of a row, left out at a time
-
-    def solve(self, v: NDArray[np.float64], alpha: float, keep_factor: bool = False) -> dict[str, Any]:
-        found = _core.dense_solve(self.kernel, self.X, self.y, v, alpha, self.fit_intercept, keep_factor)
-        if found is None:
-            raise ValueError(
-                f"alpha={alpha!r} is too small for these {len(self.X)} rows: the system is singular to working "
-                "precision; raise alpha, or let alpha='loo' choose it"
-            )
-        return found
-
-    def residuals(self, v: NDArray[np.float64], alpha: float) -> NDArray[np.float64]:
-        return alpha * self.solve(v, alpha)["coef"] / v[:, None]  # [MATH 6.1] e = mu V^-1 alpha
-
-    def loo_grid(self, v: NDArray[np.float64], alphas: NDArray[np.float64]) -> NDArray[np.float64]:
-        return _core.dense_loo_grid(self.kernel, self.X, self.y, v, self.part, alphas, self.fit_intercept)
-
-
 class _DenseLSSVM(BatchLSSVM):
     def __init__(
         self,
@@ -70,23 +40,21 @@ class _DenseLSSVM(BatchLSSVM):
         self.random_state = random_state
 
     def _check_memory(self, n: int, d: int, outputs: int) -> None:
-        # A, which becomes its factor; or, of a grid, K, its eigenvectors (later and their squares) and half a square of
-        # the decomposition, and some columns for each alpha
         grid = "loo" in (self.alpha, self.gamma if isinstance(self.gamma, str) else None)
-        matrices, columns = (2.5, 3 * len(self._alphas())) if grid else (1.0, 0)
+        alphas = len(self._alphas()) if grid else 0
         check_memory(
-            n * (matrices * n + columns + 4 * outputs + 4 * d + ROW_VECTORS),
+            _core.DenseProblem.memory_needed(n=n, d=d, outputs=outputs, alphas=alphas) + n * ROW_VECTORS,
             f"a dense LS-SVM on {n} rows",
             "use SparseLSSVMRegressor or SparseLSSVMClassifier with max_start well below the number of rows, an "
             "online estimator, or fit on a subset of the rows",
         )
 
-    def _make_problem(self, kernel: _core.Kernel, table: Table, part: NDArray[np.float64]) -> DenseProblem:
-        return DenseProblem(kernel, table.X, table.targets, bool(self.fit_intercept), part)
+    def _make_problem(self, kernel: _core.Kernel, table: Table, part: NDArray[np.float64]) -> _core.DenseProblem:
+        return _core.DenseProblem(kernel, X=table.X, Y=table.targets, part=part, fit_intercept=bool(self.fit_intercept))
 
     def _take(
         self,
-        problem: DenseProblem,
+        problem: _core.DenseProblem,
         table: Table,
         targets: NDArray[np.float64],
         v: NDArray[np.float64],
@@ -115,15 +83,16 @@ class _DenseLSSVM(BatchLSSVM):
             n = self.n_basis_
             # A as LLT leaves it, and the copy that is kept
             check_memory(2 * n * n, f"the factor of {n} rows", "fit on a subset of the rows")
-            y = np.zeros((n, 1))
-            problem = DenseProblem(self._kernel(), self.basis_vectors_, y, self._has_intercept)
+            rows: dict[str, Any] = {"X": self.basis_vectors_, "Y": np.zeros((n, 1))}
+            problem = _core.DenseProblem(self._kernel(), **rows, fit_intercept=self._has_intercept)
             self._cache["factor"] = problem.solve(self._merged()[2], self.alpha_, keep_factor=True)["factor"]
         return self._cache["factor"]
 
     def _rows_of_fit(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         if "slack" not in self._cache:
             used, group, v = self._merged()
-            slack = _core.dense_slack(self._factor(), v, self.alpha_, self._has_intercept)
+            settings: dict[str, Any] = {"sample_weight": v, "alpha": self.alpha_, "fit_intercept": self._has_intercept}
+            slack = _core.dense_slack(self._factor(), **settings)
             self._cache["slack"] = self._slack_of_rows(used, group, v, slack)
         return self._residual, self._cache["slack"]
 
@@ -131,11 +100,11 @@ class _DenseLSSVM(BatchLSSVM):
         # of the Gaussian process with signal noise/alpha times k, noise/v_i on row i, and a flat prior on the bias
         variance = _core.dense_variance(
             self._kernel(),
-            self.basis_vectors_,
-            self._factor(),
-            self._merged()[2],
-            self._has_intercept,
-            X,
+            vectors=self.basis_vectors_,
+            factor=self._factor(),
+            sample_weight=self._merged()[2],
+            fit_intercept=self._has_intercept,
+            X=X,
         )
         return 1.0 + variance / self.alpha_
 

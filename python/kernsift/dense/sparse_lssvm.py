@@ -12,13 +12,11 @@ from sklearn.utils import check_random_state
 
 from .. import _core
 from ..base.canonical import Table, canonical_table
-from ..base.memory import ROW_VECTORS, STRIPS, check_memory
+from ..base.memory import ROW_VECTORS, check_memory
 from ..base.targets import Rows
 from ..base.validation import Interval, RealNotInt, StrOptions
 from .base import BatchClassifier, BatchLSSVM, BatchRegressor
-from .lssvm import DenseProblem
-from .pruning import IslsProblem, SlsProblem, first_basis, solve_on
-from .sls import reselected_path
+from .pruning import first_basis
 
 METHODS = ("isls", "sls")
 PRUNINGS = ("cost", "coefficient")
@@ -83,20 +81,19 @@ class _SparseLSSVM(BatchLSSVM):
 
     def _check_memory(self, n: int, d: int, outputs: int) -> None:
         start = n if self.max_start is None else min(n, int(self.max_start))
-        coefs = start * (start + 1) // 2 if isinstance(self.step, Integral) else int(start / self.step) + start
-        # ISLS: Z and the directions of all rows; L, M, F and the span that takes its place. SLS: K, A, its inverse
-        # twice. Models of the path as they grow, or with the copy that is given back, whatever max_basis is.
-        whole = 2 * n * start + start * STRIPS if self.method == "isls" else 0
+        made = _core.SparseProblem if self.method == "isls" else _core.DenseProblem
+        needed = made.path_memory(n=n, start=start, d=d, outputs=outputs, step=float(self.step))
         check_memory(
-            whole + 4 * start * start + 2 * coefs * outputs + n * (8 * outputs + d + ROW_VECTORS),
+            needed + n * ROW_VECTORS,
             f"a path that starts from {start} kernels on {n} rows",
             "lower max_start (the path then starts from a subset of the rows), or use an online estimator",
         )
 
     def _make_problem(self, kernel: _core.Kernel, table: Table, part: NDArray[np.float64]) -> Any:
         start = first_basis(kernel, table.X, self.max_start, self._seed())
-        made = IslsProblem if self.method == "isls" else SlsProblem
-        return made(kernel, table.X, table.targets, bool(self.fit_intercept), part, start)
+        made = _core.SparseProblem if self.method == "isls" else _core.DenseProblem
+        rows: dict[str, Any] = {"X": table.X, "Y": table.targets, "part": part, "start": start}
+        return made(kernel, **rows, fit_intercept=bool(self.fit_intercept))
 
     def _seed(self) -> Any:
         """One seed a fit, so that every width starts from the same rows."""
@@ -124,13 +121,9 @@ class _SparseLSSVM(BatchLSSVM):
         v: NDArray[np.float64],
     ) -> None:
         must_hit = 0 if self.max_basis is None else int(self.max_basis)
-        options = (self.pruning == "cost", float(self.step), must_hit)
-        if self.reselect:
-            found = reselected_path(problem.started, v[problem.start], self._alphas(), self.alpha_, options)
-            found["rows"] = problem.start
-        else:
-            found = problem.path(v, self.alpha_, options)
-            found["alpha"] = np.full(len(found["n_basis"]), self.alpha_)
+        options = {"by_cost": self.pruning == "cost", "step": float(self.step), "must_hit": must_hit}
+        alphas = self._alphas() if self.reselect else None
+        found = {"rows": problem.rows, **problem.path(v, self.alpha_, alphas=alphas, **options)}
         sizes, X = found["n_basis"], table.given
         self.path_ = {
             "n_basis": sizes,
@@ -194,8 +187,9 @@ class _SparseLSSVM(BatchLSSVM):
         if self._fitted_method == "isls":
             # in the order of the pivots, in which they are independent for certain
             pivots = np.sort(self._places)
-            basis = _core.SparseBasis(kernel, table.X, group[self._path["rows"][pivots]], pivot=False)
-            found = solve_on(basis, table.targets, v, self.alpha_, self._has_intercept)
+            rows: dict[str, Any] = {"X": table.X, "Y": table.targets, "start": group[self._path["rows"][pivots]]}
+            basis = _core.SparseProblem(kernel, **rows, fit_intercept=self._has_intercept, pivot=False)
+            found = basis.solve(v, self.alpha_)
             back = np.argsort(self._places)  # pivots[i] is kernel back[i]
             coef = np.empty_like(found["coef"])
             coef[back] = found["coef"]
@@ -212,9 +206,8 @@ class _SparseLSSVM(BatchLSSVM):
         else:
             kernels = table.group[self.basis_indices_]
             v, each = v[kernels], np.ascontiguousarray(targets[self.basis_indices_])
-            found = DenseProblem(kernel, self.basis_vectors_, each, self._has_intercept).solve(
-                v, self.alpha_, keep_factor=True
-            )
+            dense = _core.DenseProblem(kernel, X=self.basis_vectors_, Y=each, fit_intercept=self._has_intercept)
+            found = dense.solve(v, self.alpha_, keep_factor=True)
             coef = found["coef"]
             # the kernel of each row, where it has one: with the kernels the other rows are out of the model
             place = np.full(len(table.X), -1)
@@ -223,7 +216,9 @@ class _SparseLSSVM(BatchLSSVM):
             group = place[table.group[inside]]
             residual[inside] = (self.alpha_ * coef / v[:, None])[group]
             if len(kernels) > 1:  # the last row cannot be left out
-                factor = _core.dense_slack(found["factor"], v, self.alpha_, self._has_intercept)
+                factor = _core.dense_slack(
+                    found["factor"], sample_weight=v, alpha=self.alpha_, fit_intercept=self._has_intercept
+                )
                 slack = self._slack_of_rows(inside, group, v, factor)
             more = {"factor": found["factor"], "weight": v}
         outside = np.setdiff1d(np.arange(len(X)), inside)
@@ -292,14 +287,12 @@ class _SparseLSSVM(BatchLSSVM):
         solved, kernel = self._solved(), self._kernel()
         if "factor" in solved:
             v = solved["weight"] if "weight" in solved else self.weights_[self.basis_indices_]
-            return (
-                1.0
-                + _core.dense_variance(kernel, self.basis_vectors_, solved["factor"], v, self._has_intercept, X)
-                / self.alpha_
-            )
+            rows: dict[str, Any] = {"vectors": self.basis_vectors_, "sample_weight": v, "X": X}
+            rows["factor"] = solved["factor"]
+            return 1.0 + _core.dense_variance(kernel, **rows, fit_intercept=self._has_intercept) / self.alpha_
         vectors = np.ascontiguousarray(self.basis_vectors_[solved["pivots"]])
         spread, delta = _core.sparse_variance(
-            kernel, vectors, solved["L"], solved["F"], solved["mean"], solved["total"], X
+            kernel, vectors=vectors, X=X, **{name: solved[name] for name in ("L", "F", "mean", "total")}
         )
         return 1.0 + spread + delta / self.alpha_  # [MATH 1.9]
 

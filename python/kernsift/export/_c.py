@@ -89,7 +89,7 @@ def to_c(
         raise ValueError(f"dtype={dtype!r} must be 'float32' or 'float64'")
     if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
         raise ValueError(f"name={name!r} must be a C identifier that begins with a letter")
-    model = describe(estimator)
+    model = describe(estimator, "C")
     rows = model.probes if X is None else check_array(X, dtype=np.float64)
     if rows.shape[1] != model.n_features:
         raise ValueError(f"X has {rows.shape[1]} features but the model was fitted with {model.n_features}")

@@ -12,8 +12,6 @@ from ._model import Model, describe
 
 Array = NDArray[np.float64]
 
-_NAMES = {"rbf": "rbf", "polynomial": "polynomial", "linear": "linear"}
-
 
 def to_libsvm(estimator: Any, path: Any = None, *, output: int | None = None, max_bytes: int | None = None) -> str:
     """Write a fitted estimator as a model file of LIBSVM.
@@ -49,7 +47,7 @@ def to_libsvm(estimator: Any, path: Any = None, *, output: int | None = None, ma
     >>> to_libsvm(model).splitlines()[:3]
     ['svm_type c_svc', 'kernel_type rbf', 'gamma 2']
     """
-    model = describe(estimator)
+    model = describe(estimator, "LIBSVM")
     vectors, coef = _one_kernel(model)
     lines = [f"svm_type {'c_svc' if model.kind == 'classifier' else 'epsilon_svr'}", *_kernel_lines(model)]
     if model.kind == "classifier":
@@ -70,16 +68,11 @@ def to_libsvm(estimator: Any, path: Any = None, *, output: int | None = None, ma
 
 
 def _one_kernel(model: Model) -> tuple[Array, Array]:
-    """Vectors and coefficients where LIBSVM has the kernel; an error that says why where not."""
+    """Vectors and coefficients where LIBSVM has such a model; an error that says why where not."""
     if model.kind == "transformer":
         raise ValueError(
             f"{model.estimator} is a transformer and LIBSVM has none; fit a SubsetLSSVMRegressor or "
             "SubsetLSSVMClassifier with it as basis, or use to_onnx or to_c"
-        )
-    if model.kernel not in _NAMES:
-        raise ValueError(
-            f"LIBSVM has no {model.kernel} kernel (it has {', '.join(_NAMES)}); fit with one of them, or use to_onnx "
-            "or to_c"
         )
     if len(model.terms) > 1:
         raise ValueError(
@@ -99,7 +92,7 @@ def _one_kernel(model: Model) -> tuple[Array, Array]:
 
 
 def _kernel_lines(model: Model) -> list[str]:
-    lines = [f"kernel_type {_NAMES[model.kernel]}"]
+    lines = [f"kernel_type {model.kernel}"]
     if not model.terms or model.kernel == "linear":
         return lines
     kernel = model.terms[0].kernel

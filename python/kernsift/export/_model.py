@@ -12,7 +12,7 @@ from scipy.linalg import solve_triangular
 
 from .. import _core
 from ..base.expansion import Expansion, KernelExpansion
-from ..base.kernel import KERNELS
+from ..base.kernel import TABLE
 from ..base.validation import check_is_fitted
 from ..select.feature_vectors import FeatureVectorSelector
 
@@ -90,7 +90,7 @@ class Model:
         units = float(self.n_features)
         for term in self.terms:
             kernel, coef = term.kernel, np.abs(term.coef)
-            if kernel.name in ("polynomial", "linear"):  # values of either sign: those of absolute values bound them
+            if not kernel.stationary:  # values of either sign: those of absolute values bound them
                 vectors, x = np.ascontiguousarray(np.abs(term.vectors)), np.ascontiguousarray(np.abs(rows))
                 units = max(units, float(self.n_features * (kernel.degree if kernel.name == "polynomial" else 1)))
                 size = size + kernel.expand(vectors, coef, np.zeros(self.n_outputs), x).max(axis=0)
@@ -120,8 +120,8 @@ class Model:
         return difference / scale if scale > 0 else difference
 
 
-def describe(estimator: Any) -> Model:
-    """Read a fitted kernsift estimator."""
+def describe(estimator: Any, target: str | None = None) -> Model:
+    """Read a fitted kernsift estimator; for an export to "ONNX", "C" or "LIBSVM" it must have the kernel."""
     if isinstance(estimator, FeatureVectorSelector):
         check_is_fitted(estimator)
         terms, intercept = _of_selector(estimator)
@@ -129,9 +129,12 @@ def describe(estimator: Any) -> Model:
         terms, intercept = _of_model(estimator._fitted())
     else:
         raise TypeError(f"a fitted estimator of kernsift is needed, got {type(estimator).__name__}")
-    unknown = {t.kernel.name for t in terms} - set(KERNELS)
-    if unknown:
-        raise ValueError(f"kernel {unknown.pop()!r} has no export: the kernels are {', '.join(KERNELS)}")
+    names = [name for name, facts in TABLE.items() if target is None or facts[target.lower()]]
+    for name in {t.kernel.name for t in terms} - set(names):
+        raise ValueError(
+            f"kernel {name!r} has no export to {target}: there is no {name} kernel in it, but {', '.join(names)}; fit "
+            "with one of them, or use another export"
+        )
     classes = getattr(estimator, "classes_", None)
     kind = "regressor" if classes is None else "classifier"
     return Model(

@@ -80,7 +80,7 @@ def to_onnx(
     if isinstance(estimator, Pipeline):
         proto = convert_pipeline(estimator, dtype)
     else:
-        model = describe(estimator)
+        model = describe(estimator, "ONNX")
         rows = model.probes if X is None else check_array(X, dtype=np.float64)
         inner = choose_compute(model, dtype, compute, rows)
         # 8 bytes a number and some kilobytes of graph: refused before protobuf fails half-way

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..base.kernel import KERNELS
 from ._model import Model, Term
 
 Array = NDArray[np.float64]
@@ -59,6 +59,25 @@ def import_onnx() -> Any:
     return onnx
 
 
+def _exponential(graph: Graph, r2: str, const: Callable[[ArrayLike], str]) -> str:
+    return graph.op("Exp", graph.op("Neg", r2))
+
+
+def _matern32(graph: Graph, r2: str, const: Callable[[ArrayLike], str]) -> str:
+    s = graph.op("Sqrt", graph.op("Mul", r2, const(3.0)))
+    return graph.op("Mul", graph.op("Add", s, const(1.0)), graph.op("Exp", graph.op("Neg", s)))
+
+
+def _matern52(graph: Graph, r2: str, const: Callable[[ArrayLike], str]) -> str:
+    s = graph.op("Sqrt", graph.op("Mul", r2, const(5.0)))
+    factor = graph.op("Add", graph.op("Add", s, const(1.0)), graph.op("Mul", r2, const(5.0 / 3.0)))
+    return graph.op("Mul", factor, graph.op("Exp", graph.op("Neg", s)))
+
+
+#: Kernels of a distance, made of its square (laplacian: of the sum of absolute differences).
+_PROFILES = {"rbf": _exponential, "laplacian": _exponential, "matern32": _matern32, "matern52": _matern52}
+
+
 def _kernel_block(graph: Graph, x: str, term: Term, dtype: str) -> str:
     """Add k(x, vectors), (n, m)."""
 
@@ -66,8 +85,8 @@ def _kernel_block(graph: Graph, x: str, term: Term, dtype: str) -> str:
         return graph.constant(np.asarray(value, dtype=dtype))
 
     name = term.kernel.name
-    if name not in KERNELS:
-        raise ValueError(f"kernel {name!r} has no graph: the kernels are {', '.join(KERNELS)}")
+    if name not in (*_PROFILES, "polynomial"):
+        raise ValueError(f"kernel {name!r} has no graph")
     if name == "polynomial":
         base = graph.op("MatMul", x, const((term.vectors * term.kernel.gamma).T))
         base = graph.op("Add", base, const(term.kernel.coef0))
@@ -94,13 +113,7 @@ def _kernel_block(graph: Graph, x: str, term: Term, dtype: str) -> str:
         own = graph.op("MatMul", graph.op("Mul", z, z), ones)
         r2 = graph.op("Add", graph.op("Add", graph.op("MatMul", z, const(-2.0 * D.T)), own), const(norms))
         r2 = graph.op("Max", r2, const(0.0))
-    if name in ("rbf", "laplacian"):
-        return graph.op("Exp", graph.op("Neg", r2))
-    s = graph.op("Sqrt", graph.op("Mul", r2, const(3.0 if name == "matern32" else 5.0)))
-    factor = graph.op("Add", s, const(1.0))
-    if name == "matern52":
-        factor = graph.op("Add", factor, graph.op("Mul", r2, const(5.0 / 3.0)))
-    return graph.op("Mul", factor, graph.op("Exp", graph.op("Neg", s)))
+    return _PROFILES[name](graph, r2, const)
 
 
 def add_scores(graph: Graph, x: str, model: Model, dtype: str) -> str:

@@ -81,7 +81,7 @@ def import_skl2onnx() -> Any:
 def _shapes_plain(operator: Any) -> None:
     from skl2onnx.common.data_types import guess_tensor_type
 
-    model = describe(operator.raw_operator)
+    model = describe(operator.raw_operator, "ONNX")
     kind = guess_tensor_type(operator.inputs[0].type)
     kind.shape = [operator.inputs[0].get_first_dimension(), model.n_outputs]
     operator.outputs[0].type = kind
@@ -98,7 +98,7 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     from skl2onnx.common.data_types import DoubleTensorType, guess_tensor_type
 
     estimator = operator.raw_operator
-    model, graph = describe(estimator), _Container(scope, container)
+    model, graph = describe(estimator, "ONNX"), _Container(scope, container)
     double = isinstance(guess_tensor_type(operator.inputs[0].type), DoubleTensorType)
     dtype = "float64" if double else "float32"
     compute = choose_compute(model, dtype, "auto", model.probes)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.kernel import TABLE
 from ..base.targets import Rows
 from ..base.validation import check_rows
 from ..io import model_file
@@ -133,7 +134,7 @@ class RiverStream:
         self._width = 1.0 / len(names) if self.gamma is None else float(self.gamma)
         estimator.gamma = np.full(len(names), self._width)
         self._core = estimator._begin(Rows(first[None, :], np.zeros((1, 1)), np.ones(1)))
-        self._check_each = estimator.kernel in ("polynomial", "linear")
+        self._check_each = not TABLE[estimator.kernel]["stationary"]
         self._name(names)
 
     def _frame(self, X: Any, n_targets: int | None = None) -> tuple[Array, Any]:

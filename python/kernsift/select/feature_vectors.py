@@ -13,7 +13,7 @@ from .. import _core
 from ..base.canonical import Canonical, canonical_rows, draw_seed
 from ..base.estimator import Estimator, is_float32
 from ..base.kernel import KERNEL_CONSTRAINTS
-from ..base.memory import ROW_VECTORS, STRIPS, check_memory
+from ..base.memory import ROW_VECTORS, check_memory
 from ..base.validation import (
     Interval,
     check_is_fitted,
@@ -24,7 +24,7 @@ from ..base.validation import (
     transaction,
     validate_data,
 )
-from .task import feature_vector_doubles, kernel_for
+from .task import kernel_for
 
 Array = NDArray[np.float64]
 _BLOCK = 4096
@@ -159,7 +159,9 @@ class FeatureVectorSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
             raise ValueError(f"X has no row with k(x, x) > 0 for the {self.kernel} kernel: nothing to choose")
         vectors = np.ascontiguousarray(rows[indices])
         # chosen rows are independent to candidate_tol; the factor only has to follow
-        kept, self._factor = _core.select_independent(kernel, vectors, np.arange(len(vectors)), 0.0, len(vectors))
+        kept, self._factor = _core.select_independent(
+            kernel, vectors, np.arange(len(vectors)), tol=0.0, max_basis=len(vectors)
+        )
         self.basis_vectors_, self.basis_indices_ = vectors[kept], indices[kept]
         self.path_ = path[kept]
         self.reconstruction_error_ = float(path[-1])
@@ -171,15 +173,16 @@ class FeatureVectorSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         n, m = len(rows.which), min(int(self.n_components), len(rows.which))
         rho, nu = (0 if k is None or k >= n else int(k) for k in (self.n_candidates, self.n_eval))
         form, d = self._form(n, m, rho, nu), X.shape[1]
-        # the choice; and after it L of those chosen, with its K and W, and the vectors
-        needed = max(feature_vector_doubles(n, m, d, rho, nu, form), m * (m + STRIPS + 4 * d)) + ROW_VECTORS * len(X)
+        # the choice; and after it the factor of those chosen, and the vectors
+        choice = _core.feature_vectors_memory(n=n, d=d, n_candidates=rho, n_eval=nu, max_basis=m, form=form)
+        needed = max(choice, _core.independent_memory(max_basis=m, d=d) + m * d) + ROW_VECTORS * len(X)
         fewer = "lower n_components, or give numbers for n_candidates and n_eval, and low ones"
         if form != "lazy":
             fewer += f", or lower cache_size={self.cache_size!r}"
         check_memory(needed, f"choosing {m} of {n} distinct rows", fewer)
         taken, error = _core.select_feature_vectors(
-            kernel, X, rows.which, rows.weight, rho, nu, m,
-            float(self.candidate_tol), float(self.reconstruction_tol), seed, form,
+            kernel, X, rows.which, weight=rows.weight, n_candidates=rho, n_eval=nu, max_basis=m, seed=seed, form=form,
+            candidate_tol=float(self.candidate_tol), reconstruction_tol=float(self.reconstruction_tol),
         )  # fmt: skip
         return rows.which[taken], error
 
@@ -211,12 +214,16 @@ class FeatureVectorSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         rows = validate_data(self, X, reset=False, dtype=[np.float64, np.float32], order="C")
         kernel = _core.Kernel(*self._kernel_arguments)
         n, m = len(rows), len(self.basis_vectors_)
-        needed = (n + min(n, _BLOCK) + STRIPS) * m  # all of them, those of a block, and its kernel values
+        needed = (n + min(n, _BLOCK)) * m + _core.basis_coordinates_memory(
+            m=m
+        )  # all of them, those of a block, and its kernel values
         check_memory(needed, f"the coordinates of {n} rows", "transform fewer rows at a time, or lower n_components")
         out = np.empty((n, m), dtype=np.float32 if is_float32(X) else np.float64)
         for first in range(0, len(rows), _BLOCK):
             part = np.ascontiguousarray(rows[first : first + _BLOCK], dtype=np.float64)
-            out[first : first + _BLOCK] = _core.basis_coordinates(kernel, self.basis_vectors_, self._factor, part)
+            out[first : first + _BLOCK] = _core.basis_coordinates(
+                kernel, vectors=self.basis_vectors_, L=self._factor, X=part
+            )
         return out
 
     @property

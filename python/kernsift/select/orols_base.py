@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from numbers import Integral, Real
 from typing import Any
 
@@ -25,7 +24,6 @@ from ..base.validation import (
     check_weights,
 )
 from ..widths.learn_gamma import width_of
-from .orols_noise import design_of, noise_variance
 from .task import kernel_of
 
 # Bounds of k(x, x): columns are squared and summed over the rows.
@@ -156,22 +154,20 @@ class OROLSBase(Expansion):
     def _check_memory(self, n: int, d: int, outputs: int, candidates: int, widths: int) -> None:
         unknown = self.max_basis is None and self.stop is not None  # then they come a panel at a time
         most = 1 if unknown else min(self._most(n), candidates * widths, n)
-        rows, columns = -(-n // 256) * 256, -(-(most + 1) // 32) * 32
         every = self.selection == "error-reduction" and self.n_candidates is None
-        if self.n_candidates is not None:
-            looked_at = min(int(self.n_candidates), candidates * widths)
-        else:  # rows whose residuals tie, each with every width; two and more of equal error reduction are rare
-            looked_at = 1 if every else min(59, candidates) * widths
-        doubles = float(rows * columns)  # Q
-        doubles += 5 * (most + 1) ** 2  # U with room to grow, a copy, the spread, and what it is made of
-        # K of the candidates of a step; targets, residual, error, combinations; the rows prepared, for each width
-        doubles += rows * (looked_at + 8 * outputs + widths * (d + 3) + ROW_VECTORS + d)
-        # what 32 tasks add up for the candidates' projections on Q
-        doubles += min(rows // 256, 32) * most * (looked_at + 1)
-        if every:  # kernel values kept, and running sums of eight tasks
-            doubles += min(float(self.cache_size) * 1e6 / 8, n * n * widths / 2 + 512 * n) + 8 * n * (outputs + 1)
+        needed = _core.forward_selection_memory(
+            selection=self.selection,
+            n_candidates=0 if self.n_candidates is None else int(self.n_candidates),
+            n=n,
+            d=d,
+            outputs=outputs,
+            candidates=candidates,
+            widths=widths,
+            most=most,
+            cache_bytes=float(self.cache_size) * 1e6,
+        )
         check_memory(
-            doubles,
+            needed + n * ROW_VECTORS,
             f"a selection of up to {most} kernels on {n} rows",
             "lower max_basis (with None no column is asked for ahead, and they come until the stop rule ends them)"
             + (", n_candidates" if self.n_candidates is not None else "")
@@ -204,9 +200,8 @@ class OROLSBase(Expansion):
             # Squares of large targets times squares of large columns overflow; a power of two changes no digit.
             unit = 2.0 ** np.floor(np.log2(np.abs(block).max(initial=0.0) or 1.0))
             rows = table.X, np.ascontiguousarray(block / unit), table.weight
-            select = partial(self._select_from, kernels, seed=int(random.randint(np.iinfo(np.int32).max)))
-            result = select(rows, allowed, table.n_weighted)
-            result["noise"] = noise_variance(result, kernels, rows, allowed, int(self.fit_intercept), select)
+            seed = int(random.randint(np.iinfo(np.int32).max))
+            result = self._select_from(kernels, rows, allowed, table.n_weighted, seed)
             result["chosen"] = table.rows[result["chosen"]]
             for name in ("coef", "intercept"):
                 result[name] *= unit
@@ -227,10 +222,14 @@ class OROLSBase(Expansion):
         seed: int,
     ) -> dict[str, Any]:
         """One selection from rows, targets and weights that stand for n rows."""
+        X, Y, weight = rows
+        part = 1.0 if self.max_basis is None else 0.0 if isinstance(self.max_basis, Integral) else float(self.max_basis)
         return _core.forward_selection(
             kernels,
-            *rows,
-            allowed,
+            X=X,
+            Y=Y,
+            sample_weight=weight,
+            candidates=allowed,
             rows=n,
             selection=self.selection,
             n_candidates=0 if self.n_candidates is None else int(self.n_candidates),
@@ -239,7 +238,8 @@ class OROLSBase(Expansion):
             stop="none" if self.stop is None else self.stop,
             patience=int(self.patience),
             tol=float(self.tol),
-            max_basis=self._most(len(rows[0])),
+            max_basis=self._most(len(X)),
+            part=part,
             error_tol=float(self.error_tol),
             max_condition=float(self.max_condition),
             fit_intercept=bool(self.fit_intercept),
@@ -311,7 +311,13 @@ class OROLSBase(Expansion):
     def _design(self, X: NDArray[np.float64], which: NDArray[np.intp] | slice = slice(None)) -> NDArray[np.float64]:
         """[1 k(X, basis)], the constant only with an intercept."""
         model = self._fitted()
-        return design_of(model.kernels(), X, model.basis[which], model.which[which], int(self._has_intercept))
+        vectors, widths, bias = model.basis[which], model.which[which], int(self._has_intercept)
+        design = np.ones((len(X), bias + len(vectors)))
+        for g, kernel in enumerate(model.kernels()):
+            mine = np.flatnonzero(widths == g)
+            if mine.size:
+                design[:, bias + mine] = kernel.matrix(X, np.ascontiguousarray(vectors[mine]))
+        return design
 
     def _pseudoinverse(
         self, X: ArrayLike, sample_weight: ArrayLike | None, which: NDArray[np.intp] | slice

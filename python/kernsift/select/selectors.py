@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..base.memory import ROW_VECTORS, STRIPS, check_memory
+from ..base.memory import ROW_VECTORS, check_memory
 from ..subset.pruned import prune
 from .orols import OROLSRegressor
-from .task import ALD_TOL, CACHE_SIZE, INDEPENDENT_TOL, Chosen, Task, feature_vector_doubles
+from .task import ALD_TOL, CACHE_SIZE, INDEPENDENT_TOL, Chosen, Task
 
 Array = NDArray[np.float64]
 
@@ -31,7 +31,7 @@ def _independent(kernel: _core.Kernel, X: Array, which: NDArray[np.int64], tol: 
     """Those of the rows that are no sum of rows before them, at most so many."""
     # The factor is not kept, and an array of ours is not cut to size by another copy.
     m = min(most, len(which))
-    taken, _ = _core.select_independent(kernel, X, which, tol, m, np.empty((m, m)))
+    taken, _ = _core.select_independent(kernel, X, which, tol=tol, max_basis=m, out=np.empty((m, m)))
     return taken
 
 
@@ -61,8 +61,9 @@ def _efvs(task: Task) -> Chosen:
     rows = task.rows
     m, rho, nu, form = _efvs_settings(task)
     taken, _ = _core.select_feature_vectors(
-        task.kernel, task.X, rows.which, rows.weight, rho, nu, m, INDEPENDENT_TOL, 0.0, task.seed, form
-    )
+        task.kernel, task.X, rows.which, weight=rows.weight, n_candidates=rho, n_eval=nu, max_basis=m,
+        candidate_tol=INDEPENDENT_TOL, reconstruction_tol=0.0, seed=task.seed, form=form,
+    )  # fmt: skip
     return _rows_of(task, rows.which[taken])
 
 
@@ -72,15 +73,16 @@ def _rpcholesky(task: Task) -> Chosen:
     weight = task.rows.weight[: len(which)]
     block = min(_BLOCK, max(1, task.max_basis // 2))
     taken, _ = _core.select_rpcholesky(
-        task.kernel, task.X, which, weight, INDEPENDENT_TOL, task.max_basis, block, task.seed
-    )
+        task.kernel, task.X, which, weight=weight, tol=INDEPENDENT_TOL, max_basis=task.max_basis, block=block,
+        seed=task.seed,
+    )  # fmt: skip
     return _rows_of(task, which[taken])
 
 
 def _greedy(task: Task) -> Chosen:
     """Pivoted Cholesky: always the row furthest from the span."""
     which = task.affordable
-    taken, _ = _core.select_greedy(task.kernel, task.X, which, INDEPENDENT_TOL, task.max_basis)
+    taken, _ = _core.select_greedy(task.kernel, task.X, which, tol=INDEPENDENT_TOL, max_basis=task.max_basis)
     return _rows_of(task, which[taken])
 
 
@@ -91,7 +93,7 @@ def _kmeans(task: Task) -> Chosen:
     if task.max_basis >= len(task.rows.which):  # a centre for every row: the rows
         return _random(task)
     rows, m = task.rows, task.max_basis
-    scale = np.sqrt(task.kernel.gamma) if task.kernel.name not in ("linear", "polynomial") else np.ones(task.X.shape[1])
+    scale = np.sqrt(task.kernel.gamma) if task.kernel.stationary else np.ones(task.X.shape[1])
     means = MiniBatchKMeans(m, n_init=1, batch_size=1024, random_state=task.seed % 2**32)
     means.fit((task.X[rows.which] - task.kernel.centre) * scale, sample_weight=rows.weight)
     inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
@@ -160,12 +162,12 @@ SELECTORS: dict[str, Callable[[Task], Chosen]] = {
 SUPERVISED = {"online", "orols", "pruned"}
 
 
-def _doubles(name: str, task: Task) -> int:
+def _doubles(name: str, task: Task) -> float:
     """What a selector has in use at once, beside X: its largest arrays, by the names they have in the code."""
     (n, d), rows = task.X.shape, len(task.rows.which)
     m = min(task.max_basis, rows)
-    factor = m * (m + STRIPS + 3 * d)  # L of _independent, its K and W, and the vectors and what is prepared of them
-    taken = {
+    factor = _core.independent_memory(max_basis=m, d=d)
+    taken: dict[str, float] = {
         "ald": factor,
         "greedy": 0,
         "kmeans": factor + 3 * (rows + max(3072, 3 * m)) * d,  # scaled rows, those that k-means begins with
@@ -176,12 +178,10 @@ def _doubles(name: str, task: Task) -> int:
         "rpcholesky": 0,
     }
     if name in ("greedy", "rpcholesky"):
-        # W of the rows looked at and the rows prepared; the span's L, and as it is given back; V, E of a block
-        looked_at = len(task.affordable)
-        taken[name] = looked_at * (m + 8 + d + 3) + 2 * m * m + m * (2 * _BLOCK + 3 * d)
+        taken[name] = _core.pivoted_memory(rows=len(task.affordable), max_basis=m, d=d, block=_BLOCK)
     if name == "efvs":
         m, rho, nu, form = _efvs_settings(task)
-        taken[name] = feature_vector_doubles(rows, m, d, rho, nu, form)
+        taken[name] = _core.feature_vectors_memory(n=rows, d=d, n_candidates=rho, n_eval=nu, max_basis=m, form=form)
     # of a selector without a line of its own: scaled rows and what it makes of them, and `select_independent`
     return taken.get(name, factor + 3 * rows * d) + ROW_VECTORS * n
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from .. import _core
 from ..base.canonical import Canonical, Table, canonical_rows
 from ..base.kernel import _MEDIAN_ROWS, make_kernel, resolve_gamma
-from ..base.memory import STRIPS
 
 Array = NDArray[np.float64]
 
@@ -89,14 +88,3 @@ class Chosen:
 
     vectors: Array
     indices: NDArray[np.int64]
-
-
-def feature_vector_doubles(n: int, m: int, d: int, rho: int, nu: int, form: str) -> int:
-    """Doubles in use at once while m of n rows are chosen by candidates (rho of them, judged on nu; 0 for all)."""
-    if form == "dense":
-        return n * (n + 8) + n * (3 * d + 8)  # E; the rows as gathered, prepared and elements, and vectors
-    drawn, known = max(rho or n, nu or n), 32 if form == "cached" else m
-    samples = 3 * drawn * (known + 3 * d) + 64 * drawn  # W and rows of R, of T and of what is drawn; E of a strip
-    # W of all rows, and the rows prepared; or the panels of L, each as long as there were kernels before it
-    span = n * (m + 8 + d + 1) if form == "cached" else m * m // 2 + m * d
-    return span + samples + m * (STRIPS // 2) + 6 * n

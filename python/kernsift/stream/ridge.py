@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..subset.state import Centred, SubsetState
+from .. import _core
 
 # The ridge a stream begins with, the default of `alpha`, and the rows after which it is first chosen; then as often as
 # their number has doubled.
@@ -62,17 +62,6 @@ def choose_ridge(core: Any) -> None:
     first = int(with_bias)
     cross.flat[first * (len(cross) + 1) :: len(cross) + 1] -= core.alpha
     squares = core.cost + np.einsum("ij,ij->j", theta, moment)
-    sums = SubsetState(
-        digest="",
-        M=np.ascontiguousarray(cross[first:, first:]),
-        z=np.ascontiguousarray(moment[first:]),
-        s=np.ascontiguousarray(cross[0, 1:]) if with_bias else np.zeros(core.n_basis),
-        y=moment[0] if with_bias else np.zeros(core.n_outputs),
-        yy=squares,
-        offset=np.zeros(core.n_outputs),
-        weight=weight,
-        n_weighted=core.rows_learned,
-        n_rows=core.rows_seen,
-        precision=np.finfo(np.float64).eps * len(cross),
-    )
-    core.change_ridge(Centred(sums, with_bias).best_gcv())
+    sums: dict[str, Any] = {"cross": np.ascontiguousarray(cross), "moments": np.ascontiguousarray(moment)}
+    more: dict[str, Any] = {"squares": squares, "weight": weight, "count": core.rows_learned}
+    core.change_ridge(_core.best_ridge(**sums, **more, with_bias=with_bias))

@@ -36,12 +36,10 @@ from ..select.selectors import SELECTORS, SUPERVISED
 from .choice import check_again, check_more, choose_basis, task_of
 from .polish import check_polish, polish
 from .pruned import Path
-from .state import FAST_GROWTH, Basis, Centred, Sketch, SubsetState
+from .state import FAST_GROWTH, LOO_GRID, Basis, Sketch, SubsetState, ready
 
 Array = NDArray[np.float64]
 _EPS = np.finfo(np.float64).eps
-# alpha="loo" looks through these multiples of the largest eigenvalue.
-_LOO_GRID = np.geomspace(1e2, 1e-12, 57)
 # Parameters that the basis and the sums do not know.
 _MAY_CHANGE = ("alpha", "keep_path", "keep_sums", "n_jobs")
 
@@ -192,39 +190,36 @@ class SubsetBase(Expansion):
     def _solve(self, state: SubsetState, table: Table | None) -> None:
         """Coefficients from the sums, with alpha as asked for."""
         check_some_weight(np.array([state.weight]))
-        problem = Centred(state, bool(self.fit_intercept), n_threads(self.n_jobs))
+        problem = state.problem(bool(self.fit_intercept), n_threads(self.n_jobs))
         if isinstance(self.alpha, Real):
             alpha = float(self.alpha)
-            if not self.keep_sums and (not problem.above_rounding(alpha) or problem.factor(alpha, out=state.M) is None):
+            if not self.keep_sums and not (problem.above_rounding(alpha) and problem.factor_in_place(alpha)):
                 raise ValueError(
                     f"alpha={alpha!r} is below the rounding of the sums, which leaves no factor to keep: choose a "
                     "larger alpha, or keep_sums=True"
                 )
         elif self.alpha == "loo":
             assert table is not None
-            grid = problem.largest * _LOO_GRID[problem.precision <= _LOO_GRID]
-            rows = table.X, table.targets, table.weight
-            errors = _core.loo_errors(*problem.leave_one_out(self._basis), *rows, grid)
+            grid = problem.largest * LOO_GRID[problem.precision <= LOO_GRID]
+            rows: dict[str, Any] = {"X": table.X, "Y": table.targets, "weight": table.weight}
+            errors = problem.loo_errors(**self._basis.core, **rows, alphas=grid)
             alpha = float(grid[int(np.argmin(errors))])
             self.loo_error_ = float(errors.min() / state.weight)
         else:
             alpha = problem.best_gcv()
         self._take(state, problem, alpha)
 
-    def _take(self, state: SubsetState, problem: Centred, alpha: float) -> None:
-        theta = problem.theta(alpha)
+    def _take(self, state: SubsetState, problem: _core.RidgeProblem, alpha: float) -> None:
+        found = ready(problem, alpha, *state.z.shape).solution(self._basis.L, alpha)
         if self.keep_sums:
             self._state = state
             forget(self, "_ridge")
-        else:
-            self._state, self._ridge = state.without_sums(), problem.factor(alpha)
+        else:  # the ridge's factor is in the place of M
+            self._state, self._ridge = state.without_sums(), state.M
         self.alpha_ = alpha
         self.n_samples_seen_ = state.n_rows
-        self._coef = _core.solve_triangle(self._basis.L, theta, True, True)
-        self._intercept = problem.mean_y - problem.mean @ theta
-        # xi = y'y - z'theta; what rounding leaves below zero is a perfect fit
-        self._cost = np.maximum(problem.yy - (problem.z * theta).sum(axis=0), 0.0)
-        self._noise = self._cost / max(state.weight * (1 - problem.bias / problem.total), _EPS)
+        self._coef, self._intercept = found["coef"], found["intercept"]
+        self._cost, self._noise = found["cost"], found["noise_variance"]
 
     def _select_basis(self, X: ArrayLike, y: ArrayLike | None, sample_weight: Any, *classes: Any) -> None:
         self._validate_params()
@@ -368,7 +363,7 @@ class SubsetBase(Expansion):
     _basis: Basis = None  # type: ignore[assignment]  # until one is chosen
     _path: Path | None = None
     _state: SubsetState | None = None
-    _ridge: Array | None = None  # with keep_sums=False, in the place of the sums: see `Centred.factor`
+    _ridge: Array | None = None  # with keep_sums=False, in the place of the sums: the ridge's factor
     _in_single = True
 
     def _model(self) -> KernelExpansion | None:
@@ -395,13 +390,12 @@ class SubsetBase(Expansion):
             raise AttributeError("the sums were not kept: fit with keep_sums=True")
         return state
 
-    def _problem(self) -> Centred:
+    def _problem(self) -> _core.RidgeProblem:
         """The least-squares problem of the model as it is."""
         assert self._state is not None
-        problem = Centred(self._state, bool(self.fit_intercept), n_threads(self.n_jobs))
-        return problem if self._ridge is None else problem.take_factor(self.alpha_, self._ridge)
+        return self._state.problem(bool(self.fit_intercept), n_threads(self.n_jobs), self._ridge, self.alpha_)
 
     @property
     def gcv_(self) -> Any:
         """Generalised cross-validation score at ``alpha_``, per output."""
-        return self._columns(Centred(self.state_, bool(self.fit_intercept)).gcv(self.alpha_))
+        return self._columns(self.state_.problem(bool(self.fit_intercept)).gcv(self.alpha_))

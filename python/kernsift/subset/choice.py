@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
 
 from .. import _core
 from ..base.canonical import Table, canonical_rows, draw_seed
@@ -21,7 +20,7 @@ from ..select.selectors import SELECTORS, select
 from ..select.task import Task, kernel_of
 from ..widths.learn_gamma import width_of
 from .pruned import Path, enough, errors_held_out, prune
-from .state import SKETCH, Basis, solution_doubles, sums_doubles
+from .state import Basis, solution_doubles, sums_doubles
 
 Array = NDArray[np.float64]
 _FEWER = "take fewer (max_basis, or a smaller basis)"
@@ -80,12 +79,8 @@ def check_fit(model: Any, m: int, X: Array, targets: Array | None) -> None:
     outputs, squares = 1 if targets is None else targets.shape[1], m * m
     sums = sums_doubles(m, len(X), X.shape[1], outputs, n_threads(model.n_jobs))
     if not model.keep_sums:  # M beside L in one square, and the ridge's factor in its place
-        sums += 4 * min(SKETCH, len(X)) * m * isinstance(model, ClassifierMixin)
         return check_memory(squares + sums, f"a fit on {m} kernels", _FEWER)
     solution = solution_doubles(m, outputs, model.alpha)
-    if isinstance(model, ClassifierMixin):
-        # for probabilities: the ridge's factor or eigenvectors, and some rows' coordinates, centred, times that, scaled
-        solution = max(solution, squares + 4 * min(SKETCH, len(X)) * m)
     instead = f"{_FEWER}, or keep_sums=False and a number for alpha"
     check_memory(2 * squares + max(sums, solution), f"a fit on {m} kernels", instead)
 

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..base.memory import ROW_VECTORS, STRIPS, check_memory
+from ..base.kernel import TABLE
+from ..base.memory import ROW_VECTORS, check_memory
 from ..select.task import Task
-from ..widths.learn_gamma import STATIONARY
 from ..widths.search import ALPHA_BOX, GAIN, JITTER, descend
-from .state import Basis, Centred, SubsetState
+from .state import Basis, SubsetState, error_on
 
 Array = NDArray[np.float64]
 
@@ -22,8 +22,9 @@ BOX = 3.0
 
 def check_polish(kernel: str) -> None:
     """Refuse kernels that have no gradient with regard to their centres."""
-    if kernel == "laplacian" or kernel not in STATIONARY:
-        raise ValueError(f"polish moves the centres of smooth kernels ('rbf', 'matern32', 'matern52'), not {kernel!r}")
+    smooth = [name for name, facts in TABLE.items() if facts["smooth"]]
+    if kernel not in smooth:
+        raise ValueError(f"polish moves the centres of smooth kernels ({', '.join(map(repr, smooth))}), not {kernel!r}")
 
 
 def polish(task: Task, basis: Basis, alpha: float, iterations: int) -> Basis | None:
@@ -34,13 +35,14 @@ def polish(task: Task, basis: Basis, alpha: float, iterations: int) -> Basis | N
     if n < 2 * PART:
         return None
     m, width = basis.vectors.shape
-    # K and W of the rows learned; the core's squares of the gradient, or L, M and factor of the model on trial and its
-    # coordinates of the rows held out; and the points of the search: all it has seen, and the steps it remembers.
+    # Beside the core's problem: the rows held out as the model on trial sees them; and the points of the search, all it
+    # has seen and the steps it remembers.
     learned = n - min(HELD_OUT, n // PART) if n < ROWS + HELD_OUT else ROWS
     held_out = min(HELD_OUT, n - learned)
-    squares, points = 8 * m * m, (6 * iterations + 80) * m * width
+    points = (6 * iterations + 80) * m * width
+    problem_of_all = _core.WidthProblem.memory_needed(n=learned, m=m, d=width)
     check_memory(
-        2 * learned * m + squares + 3 * held_out * m + STRIPS * m + points + ROW_VECTORS * len(task.X),
+        problem_of_all + 3 * held_out * m + _core.basis_coordinates_memory(m=m) + points + ROW_VECTORS * len(task.X),
         f"polishing {m} kernels on {learned} rows",
         "set polish=0, or take fewer kernels (max_basis)",
     )
@@ -62,16 +64,12 @@ def polish(task: Task, basis: Basis, alpha: float, iterations: int) -> Basis | N
     )
     Z = np.ascontiguousarray((basis.vectors[:, active] - centre[active]) * unit)
     d, total = len(active), float(v.sum())
-    core = _core.WidthProblem(name, X, Z, T, v, np.zeros(len(v)), task.fit_intercept, JITTER)
+    core = _core.WidthProblem(
+        name, X=X, landmarks=Z, Y=T, weight=v, within=0 * v, fit_intercept=task.fit_intercept, jitter=JITTER
+    )
 
     def f(x: Array) -> tuple[float, Array]:
-        moved = np.ascontiguousarray(x[d + 1 :].reshape(Z.shape))
-        value, by_gamma, by_alpha, by_centre = core.evaluate(
-            np.exp(x[:d]), float(np.exp(x[d]) * total), "loo", 1.0, True, moved
-        )
-        if value is None or by_gamma is None or by_alpha is None or by_centre is None or value <= 0:
-            return 1e3, np.zeros_like(x)
-        return float(np.log(value)), np.concatenate([by_gamma, [by_alpha], by_centre.ravel()])
+        return core.objective(x, criterion="loo", toll=1.0, gradient=True)
 
     low, high = float(np.log(ALPHA_BOX[0])), float(np.log(ALPHA_BOX[1]))
     ridge = float(np.clip(np.log(max(alpha, 1e-300) / spread), low, high))
@@ -84,11 +82,8 @@ def polish(task: Task, basis: Basis, alpha: float, iterations: int) -> Basis | N
         moved = np.ascontiguousarray(x[d + 1 :].reshape(Z.shape))
         kernel = _core.Kernel(name, np.exp(x[:d]), 1, 0.0, np.zeros(d))
         fitted = Basis.of(kernel, moved, np.arange(len(moved)))
-        problem = Centred(SubsetState.of(fitted, X, T, v), task.fit_intercept)
-        theta = problem.theta(float(np.exp(x[d]) * total))
-        w = _core.basis_coordinates(kernel, fitted.vectors, fitted.L, held_X)
-        e = held_T - problem.mean_y - (w - problem.mean) @ theta
-        return float(held_v @ (e**2).sum(axis=1))
+        problem = SubsetState.of(fitted, X, T, v).problem(task.fit_intercept)
+        return error_on(problem, fitted, float(np.exp(x[d]) * total), held_X, held_T, held_v)
 
     tried = sorted({0, len(points) // 4, len(points) // 2, 3 * len(points) // 4, len(points) - 1})
     errors = [error(points[k]) for k in tried]

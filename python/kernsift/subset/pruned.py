@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 
 from .. import _core
-from ..base.memory import ROW_VECTORS, STRIPS, check_memory
+from ..base.memory import check_memory
 from ..io.plain import record
 from ..select.task import Task
-from .state import Basis, Centred, SubsetState, rounding
+from .state import Basis, SubsetState, error_on, rounding, solution_doubles, sums_doubles
 
 Array = NDArray[np.float64]
 
@@ -52,24 +51,9 @@ class Path:
 
     def at(self, size: int, basis: Basis | None = None) -> SubsetState:
         """Sums for the basis of that size, without another pass."""
-        kept, full = self.members(size), self.state
-        basis = self.basis_at(size) if basis is None else basis
-
-        def change(A: Array) -> Array:
-            return solve_triangular(basis.L, A, lower=True, check_finite=False)
-
-        M = change(change(full.M[np.ix_(kept, kept)]).T)
-        rest: dict[str, Any] = {
-            n: getattr(full, n) for n in ("y", "yy", "offset", "weight", "n_weighted", "n_rows", "sketch")
-        }
-        return SubsetState(
-            digest=basis.digest(),
-            M=(M + M.T) / 2,
-            z=change(full.z[kept]),
-            s=change(full.s[kept]),
-            precision=rounding(basis, fast=True),
-            **rest,
-        )
+        full, basis = self.state, self.basis_at(size) if basis is None else basis
+        sums: dict[str, Any] = _core.sums_of_elements(M=full.M, z=full.z, s=full.s, which=self.members(size), L=basis.L)
+        return replace(full, digest=basis.digest(), precision=rounding(basis, fast=True), **sums)
 
 
 def prune(task: Task, *, oversample: float = 3.0, cycles: int = 1) -> Path:
@@ -82,11 +66,13 @@ def prune(task: Task, *, oversample: float = 3.0, cycles: int = 1) -> Path:
     which = task.rows.which
     size = max(m, round(oversample * m))
     most, (n, d) = min(size, len(which)), task.X.shape
-    # L and M of the path, and beside them G, K, the core's copies of both, P, and what is below the diagonal of its
-    # inverse's half; or, to choose alpha, what a fit on m takes, with the parts of L and M it begins with.
-    squares = max(7.5 * most**2, (2 * most**2 + 7 * min(m, most) ** 2) * (task.alpha is None))
+    # L and M of the path, and beside them what deletes; or, to choose alpha, L and M of the m it begins with and theirs
+    square, first, outputs = most**2, min(m, most), task.targets.shape[1]
+    choosing = (2 * first**2 + solution_doubles(first, outputs, "gcv")) * (task.alpha is None)
     check_memory(
-        squares + most * (STRIPS + 4 * d) + ROW_VECTORS * n,
+        2 * square
+        + max(_core.deletion_memory(n=most, d=d, outputs=outputs), choosing)
+        + sums_doubles(most, n, d, outputs, 1),
         f"deleting down to {m} kernels from {most}",
         "take fewer (max_basis), or begin with fewer for each (oversample)",
     )
@@ -95,7 +81,7 @@ def prune(task: Task, *, oversample: float = 3.0, cycles: int = 1) -> Path:
     for cycle in range(cycles):
         # survivors first, then the next rows of the random order
         offered = np.concatenate([kept, which[fresh:]])
-        taken, L = _core.select_independent(task.kernel, task.X, offered, _START_TOL, size)
+        taken, L = _core.select_independent(task.kernel, task.X, offered, tol=_START_TOL, max_basis=size)
         if not len(taken):
             raise ValueError(f"no row has k(x, x) > 0: X is zero for the {task.kernel.name} kernel")
         start = offered[taken]
@@ -111,13 +97,11 @@ def prune(task: Task, *, oversample: float = 3.0, cycles: int = 1) -> Path:
 def _one_pass(task: Task, basis: Basis, m: int) -> Path:
     assert task.targets is not None
     n, m = len(basis.vectors), min(m, len(basis.vectors))
-    total = float(task.weight.sum())
-    offset = task.weight @ task.targets / total
+    offset = task.weight @ task.targets / float(task.weight.sum())
     # In kernel coordinates, at half the cost of orthonormal ones: rounding may cost digits of the score of an element
     # that is nearly in the span of others, and such an element is cheap to delete whatever its digits.
-    sums = _core.normal_sums(
-        basis.kernel, basis.vectors, basis.L, task.X, task.targets, task.weight, offset, True, False
-    )
+    rows: dict[str, Any] = {"X": task.X, "Y": task.targets, "weight": task.weight, "offset": offset}
+    sums = _core.normal_sums(**basis.core, **rows, fast=True, whitened=False)
     state = SubsetState(
         digest=basis.digest(),
         offset=offset,
@@ -126,20 +110,15 @@ def _one_pass(task: Task, basis: Basis, m: int) -> Path:
         n_rows=len(task.X),
         **sums,
     )
-    alpha = task.alpha
     path = Path(basis, state, np.arange(n)[::-1], m)
     if n == 1:
         return path
-    if alpha is None:
-        alpha = _ridge_of_first(path, m, task.fit_intercept)
-    G, z = state.M, state.z
-    if task.fit_intercept:
-        G, z = G - np.outer(state.s, state.s / total), z - np.outer(state.s, state.y / total)
-    else:
-        z = z + np.outer(state.s, offset)
-    K = basis.kernel.matrix(basis.vectors, basis.vectors)
-    order = _core.deletion_order(G, K, np.ascontiguousarray(z), alpha, 1, _FRACTION)
-    return Path(basis, state, order, m)
+    alpha = _ridge_of_first(path, m, task.fit_intercept) if task.alpha is None else task.alpha
+    sums = {**{name: sums[name] for name in ("M", "z", "s", "y", "weight")}, "offset": offset, "alpha": alpha}
+    order = _core.deletion_order(
+        basis.kernel, vectors=basis.vectors, **sums, fit_intercept=task.fit_intercept, target=1, fraction=_FRACTION
+    )
+    return replace(path, order=order)
 
 
 def _ridge_of_first(path: Path, m: int, fit_intercept: bool) -> float:
@@ -147,7 +126,7 @@ def _ridge_of_first(path: Path, m: int, fit_intercept: bool) -> float:
     basis = path.basis
     corner = np.ascontiguousarray(basis.L[:m, :m])
     first = Basis(basis.kernel_arguments, basis.vectors[:m], basis.indices[:m], corner)
-    return Centred(path.at(m, first), fit_intercept).best_gcv()
+    return path.at(m, first).problem(fit_intercept).best_gcv()
 
 
 def errors_held_out(task: Task, unless_plenty: bool, *, oversample: float, cycles: int) -> dict[str, Array]:
@@ -183,11 +162,8 @@ def errors_held_out(task: Task, unless_plenty: bool, *, oversample: float, cycle
         path = prune(smaller, oversample=oversample, cycles=cycles)
         for i, size in enumerate(sizes):
             basis = path.basis_at(min(size, len(path.order)))
-            problem = Centred(path.at(min(size, len(path.order)), basis), task.fit_intercept)
-            theta = problem.theta(problem.best_gcv() if task.alpha is None else task.alpha)
-            coef = np.ascontiguousarray(solve_triangular(basis.L, theta, lower=True, trans="T"))
-            fitted = basis.kernel.expand(basis.vectors, coef, problem.mean_y - problem.mean @ theta, X)
-            errors[i] += v @ ((Y - fitted) ** 2).sum(axis=1)
+            problem = path.at(len(basis.vectors), basis).problem(task.fit_intercept)
+            errors[i] += error_on(problem, basis, problem.best_gcv() if task.alpha is None else task.alpha, X, Y, v)
         total += float(v.sum())
         del path, basis, problem  # before those of the next part
     return {"n_basis": np.array(sizes[::-1]), "error": errors[::-1] / total}

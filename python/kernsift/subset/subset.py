@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _core
 from ..base.probabilities import fit_temperature
 from ..base.targets import Probabilities, Regression
-from ..base.threads import in_threads, n_threads
+from ..base.threads import n_threads
 from ..base.validation import fit_context, is_empty_block, transaction
 from .base import SubsetBase
-from .state import Centred, Sketch, SubsetState
+from .state import Sketch, SubsetState, ready
 
 Array = NDArray[np.float64]
 
@@ -193,19 +193,9 @@ class SubsetLSSVMRegressor(Regression, SubsetBase):
     def _mean_and_variance(self, X: Array) -> tuple[Array, Array]:
         if self.alpha_ == 0:
             raise ValueError("predict(return_std=True) needs alpha > 0: without a ridge there is no prior")
-        model, problem, basis = self._fitted(), self._problem(), self._basis
-        relative = np.empty(len(X))
-
-        def fill(first: int) -> None:
-            part = slice(first, first + 1024)
-            w = _core.basis_coordinates(model.kernel, basis.vectors, basis.L, X[part])
-            delta = np.maximum(model.kernel.diagonal(X[part]) - (w**2).sum(axis=1), 0.0)
-            spread = (problem.standardised(w, self.alpha_)[0] ** 2).sum(axis=0) + problem.bias / problem.weight
-            relative[part] = 1.0 + spread + delta / self.alpha_  # [MATH 1.9]
-
-        problem.standardised(np.empty((0, model.n_basis)), self.alpha_)  # factors once, before threads share it
-        threads = n_threads(self.n_jobs)
-        in_threads(fill, range(0, len(X), 1024), threads)
+        model, threads = self._fitted(), n_threads(self.n_jobs)
+        problem = ready(self._problem(), self.alpha_, *model.coef.shape)
+        relative = problem.relative_variance(**self._basis.core, X=X, alpha=self.alpha_, threads=threads)
         return model.predict(X, threads), relative[:, None] * model.noise_variance
 
 
@@ -346,12 +336,13 @@ class SubsetLSSVMClassifier(Probabilities, SubsetBase):
     def _with_sketch(self, state: SubsetState, X: Array, targets: Array, weight: Array) -> SubsetState:
         return replace(state, sketch=self._sketch(X, targets, weight))
 
-    def _take(self, state: SubsetState, problem: Centred, alpha: float) -> None:
+    def _take(self, state: SubsetState, problem: _core.RidgeProblem, alpha: float) -> None:
         super()._take(state, problem, alpha)
         sketch = state.sketch
         assert sketch is not None
         targets = np.ascontiguousarray(self._targets_of(sketch.codes))
         if self.keep_sums and not problem.above_rounding(alpha):
             alpha = max(alpha, problem.precision * problem.largest)
-        scores = problem.left_out(self._basis, sketch.X, targets, sketch.weight, alpha)
+        rows: dict[str, Any] = {"X": sketch.X, "Y": targets, "weight": sketch.weight}
+        scores = ready(problem, alpha, *state.z.shape).left_out(**self._basis.core, **rows, alpha=alpha)
         self.temperature_ = fit_temperature(scores, sketch.codes, sketch.weight)

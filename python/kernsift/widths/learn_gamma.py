@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Bunch, check_X_y
 
+from .. import _core
 from ..base.canonical import Table, canonical_table, draw_seed
+from ..base.kernel import TABLE
 from ..base.memory import ROW_VECTORS, check_memory
 from ..base.targets import class_targets
 from ..base.validation import Interval, StrOptions, as_targets, check_some_weight, check_weights
@@ -31,7 +33,6 @@ from .search import (
 
 Array = NDArray[np.float64]
 
-STATIONARY = ("laplacian", "matern32", "matern52", "rbf")
 CRITERIA = ("auto", "loo", "gcv", "evidence")
 # A degree of freedom counts so much when criterion="gcv": as where GCV chooses alpha.
 TOLL = 1.4
@@ -168,10 +169,9 @@ def _check_parameters(kernel: str, isotropic: bool, n_rows: int, m: int, max_ite
 
 def check_kernel(kernel: str) -> None:
     """Refuse kernels without widths to learn."""
-    if kernel not in STATIONARY:
-        raise ValueError(
-            f"kernel={kernel!r} has no widths to learn: use one of {list(STATIONARY)}, or give gamma as a number"
-        )
+    learnable = sorted(name for name, facts in TABLE.items() if facts["slope"])
+    if kernel not in learnable:
+        raise ValueError(f"kernel={kernel!r} has no widths to learn: use one of {learnable}, or give gamma as a number")
 
 
 def learn(
@@ -191,10 +191,11 @@ def learn(
     (n, d), total = table.X.shape, float(table.weight.sum())
     tuned = min(n_rows, n)
     landmarks = min(m, max(tuned // 2, FEW_LANDMARKS), tuned)
-    # Distinct rows in units of their spread, and what that is made of; of the rows tuned on and of those of a fold, and
-    # of the fold by another criterion or predicting: K and W, and square factors, products and their inverses.
+    # Distinct rows in units of their spread, and what that is made of; the problems of the rows tuned on, of those of a
+    # fold, and of the fold by another criterion.
+    problems = _core.WidthProblem.memory_needed(n=tuned, m=landmarks, d=d, problems=3)
     check_memory(
-        max(5 * n * d, 2 * n * d + 6 * tuned * (landmarks + d) + 12 * landmarks**2) + ROW_VECTORS * n,
+        max(5 * n * d, 2 * n * d + problems) + ROW_VECTORS * n,
         f"learning widths on {tuned} rows and {landmarks} landmarks",
         "lower n_rows or m of learn_gamma, or give gamma as a number",
     )

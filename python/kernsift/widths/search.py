@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
 
 from .. import _core
 
@@ -26,8 +26,6 @@ LOOK_ROWS, LOOK_LANDMARKS = 1500, 150
 STEPS, FALL, LONGEST = 5, 5e-3, 3
 # A start is looked at on few rows and taken along if it ends there lower than the one width's by this (log criterion).
 AHEAD = 0.1
-# What a point is worth at which the numbers break.
-_UNSOUND = 1e3
 # The one width stays unless others are better by this part on rows held out.
 GAIN = 0.005
 
@@ -60,15 +58,11 @@ class Problem:
     toll: float
     fit_intercept: bool
     evaluations: int = 0
-    landmarks: Array = field(init=False)
 
     def __post_init__(self) -> None:
-        s = self.sample
-        self.landmarks = np.ascontiguousarray(s.X[: self.m])
-        self.total = float(s.weight.sum())
-        self._core = _core.WidthProblem(
-            self.kernel, s.X, self.landmarks, s.Y, s.weight, s.within, self.fit_intercept, JITTER
-        )
+        landmarks = np.ascontiguousarray(self.sample.X[: self.m])
+        settings: dict[str, Any] = {"fit_intercept": self.fit_intercept, "jitter": JITTER, **vars(self.sample)}
+        self._core = _core.WidthProblem(self.kernel, landmarks=landmarks, **settings)
 
     def of(self, sample: Sample, m: int | None = None, criterion: str | None = None) -> Problem:
         """The same on other rows, with at most as many landmarks, or by another criterion."""
@@ -77,39 +71,16 @@ class Problem:
 
     def value(self, x: Array) -> float:
         """The log criterion (the evidence is a logarithm already)."""
-        return self._evaluate(x, False)[0]
+        self.evaluations += 1
+        return self._core.objective(x, criterion=self.criterion, toll=self.toll, gradient=False)
 
     def __call__(self, x: Array) -> tuple[float, Array]:
-        return self._evaluate(x, True)
-
-    def _evaluate(self, x: Array, gradient: bool) -> tuple[float, Array]:
         self.evaluations += 1
-        gamma, alpha = np.exp(x[:-1]), float(np.exp(x[-1]) * self.total)
-        value, by_gamma, by_alpha, _ = self._core.evaluate(gamma, alpha, self.criterion, self.toll, gradient)
-        if value is None or (value <= 0 and self.criterion != "evidence"):
-            return _UNSOUND, np.zeros_like(x)
-        log = value if self.criterion == "evidence" else float(np.log(value))
-        if by_gamma is None or by_alpha is None:  # not asked for
-            return log, np.zeros_like(x)
-        return log, np.append(by_gamma, by_alpha)
-
-    def predictions(self, x: Array, X: Array) -> Array:
-        """Of the model at a point, at other rows."""
-        s = self.sample
-        kernel = _core.Kernel(self.kernel, np.exp(x[:-1]), 1, 0.0, np.zeros(len(x) - 1))
-        K, KZ = kernel.matrix(s.X, self.landmarks), kernel.matrix(self.landmarks, self.landmarks)
-        mean, mean_y = (s.weight @ a / self.total if self.fit_intercept else np.zeros(a.shape[1]) for a in (K, s.Y))
-        K -= mean
-        weighted = K * s.weight[:, None]
-        A = weighted.T @ K + np.exp(x[-1]) * self.total * KZ
-        A[np.diag_indices_from(A)] += JITTER * self.total
-        coef = cho_solve(cho_factor(A, lower=True, overwrite_a=True), weighted.T @ (s.Y - mean_y))
-        return kernel.expand(self.landmarks, np.ascontiguousarray(coef), mean_y - mean @ coef, X)
+        return self._core.objective(x, criterion=self.criterion, toll=self.toll, gradient=True)
 
     def error_on(self, x: Array, held_out: Sample) -> float:
         """Weighted sum of squared errors on rows held out."""
-        e2 = ((held_out.Y - self.predictions(x, held_out.X)) ** 2).sum(axis=1)
-        return float(held_out.weight @ e2 + held_out.within.sum())
+        return self._core.error_on(x, **vars(held_out))
 
 
 class _Enough(Exception):

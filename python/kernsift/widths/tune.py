@@ -14,12 +14,13 @@ from sklearn.base import clone
 from .. import _core
 from ..base.canonical import Canonical, Table, canonical_rows, draw_seed
 from ..base.memory import check_memory
+from ..base.targets import Rows
 from ..base.validation import check_array, check_some_weight, check_weights, ridge_grid
 from ..dense.base import ALPHAS, GAMMA_FACTORS, BatchLSSVM
 from ..select.task import kernel_for
 from ..stream.online_model import OnlineModel
 from ..subset.base import SubsetBase
-from ..subset.state import GCV_TOLL, Basis, Centred, SubsetState, solution_doubles, sums_doubles
+from ..subset.state import Basis, SubsetState, solution_doubles, sums_doubles
 
 Array = NDArray[np.float64]
 
@@ -226,17 +227,16 @@ def _widths(estimator: Any, gammas: Iterable[Any] | None, X: Array, rows: Canoni
     return widths
 
 
-def _criterion(
-    problem: Centred, basis: Basis, rows: tuple[Array, Array, Array], alphas: Array, criterion: str
-) -> Array:
+def _criterion(problem: _core.RidgeProblem, basis: Basis, rows: Rows, alphas: Array, criterion: str) -> Array:
     """Criterion of every alpha from one eigen-decomposition."""
     errors = np.full(len(alphas), np.inf)
     sound = alphas >= problem.precision * problem.largest
     if criterion == "gcv":
-        errors[sound] = [problem.gcv(alpha, GCV_TOLL).sum() for alpha in alphas[sound]]
+        errors[sound] = [problem.gcv(alpha, toll=_core.GCV_TOLL).sum() for alpha in alphas[sound]]
     elif sound.any():
-        sums = _core.loo_errors(*problem.leave_one_out(basis), *rows, np.ascontiguousarray(alphas[sound]))
-        errors[sound] = sums / problem.weight
+        given: dict[str, Any] = {"X": rows.X, "Y": rows.targets, "weight": rows.weight}
+        sums = problem.loo_errors(**basis.core, **given, alphas=np.ascontiguousarray(alphas[sound]))
+        errors[sound] = sums / rows.weight.sum()
     return errors
 
 
@@ -250,8 +250,8 @@ def _subset(
         model._validate_params()
         table = model._table(model._checked(X, y, weight))
         state = model._gather(table)
-        problem = Centred(state, bool(model.fit_intercept))
-        errors = _criterion(problem, model._basis, (table.X, table.targets, table.weight), alphas, criterion)
+        problem = state.problem(bool(model.fit_intercept))
+        errors = _criterion(problem, model._basis, Rows(table.X, table.targets, table.weight), alphas, criterion)
 
         def finish(alpha: float, model: Any = model, state: SubsetState = state, table: Table = table) -> Any:
             model.set_params(alpha=alpha)
@@ -276,10 +276,9 @@ def _online(
         begin = time.perf_counter()
         model = clone(estimator).set_params(gamma=gamma).fit(X, y, sample_weight=weight)
         rows = model._checked(X, y, weight, begin=False)
-        data, targets, _ = rows
-        _check_exact(model.n_basis_, data.shape, targets.shape[1], criterion)
+        _check_exact(model.n_basis_, rows.X.shape, rows.targets.shape[1], criterion)
         basis = Basis.of(model._fitted().kernel, model.basis_vectors_, model.basis_indices_)
-        problem = Centred(SubsetState.of(basis, *rows), bool(model.fit_intercept))
+        problem = SubsetState.of(basis, *rows).problem(bool(model.fit_intercept))
         errors = _criterion(problem, basis, rows, alphas, criterion)
 
         def finish(alpha: float, gamma: Any = gamma) -> Any:

@@ -1,0 +1,79 @@
+// Choosing a ridge, and probabilities from scores.
+#include "bind/bind.hpp"
+#include "core/ridge/gcv.hpp"
+#include "core/ridge/ridge_problem.hpp"
+#include "core/ridge/temperature.hpp"
+
+namespace kernsift {
+
+void bind_ridge(py::module_& m) {
+  const py::kw_only named;
+  m.def(
+      "best_ridge",
+      [](const Array& cross, const Array& moments, const Array& squares, double weight, double count, bool with_bias) {
+        const Matrix z = rows(moments, -1, "moments");
+        const auto M = lower_of(cross, z.rows(), "cross");
+        const auto yy = vector(squares, z.cols(), "squares");
+        if (z.rows() <= (with_bias ? 1 : 0)) throw std::invalid_argument("cross must hold at least one kernel");
+        py::gil_scoped_release unlocked;
+        return best_ridge(M, z, yy, weight, count, with_bias);
+      },
+      named, py::arg("cross").noconvert(), py::arg("moments").noconvert(), py::arg("squares").noconvert(),
+      py::arg("weight"), py::arg("count"), py::arg("with_bias"));
+  m.def(
+      "softmax",
+      [](const Array& scores, double temperature) {
+        const auto f = rows(scores, -1, "scores");
+        Array out = array(f.rows(), f.cols() == 1 ? 2 : f.cols());
+        auto p = rows_out(out);
+        py::gil_scoped_release unlocked;
+        softmax(f, temperature, p);
+        return out;
+      },
+      py::arg("scores").noconvert(), py::arg("temperature"));
+  m.def(
+      "fit_temperature",
+      [](const Array& scores, const Indices& codes, const Array& weight) {
+        const auto f = rows(scores, -1, "scores");
+        const auto v = vector(weight, f.rows(), "weight");
+        to_indices(codes, f.cols() == 1 ? 2 : f.cols());
+        if (codes.size() != f.rows()) throw std::invalid_argument("codes must have one entry per row");
+        const Eigen::Map<const Eigen::Matrix<std::int64_t, Eigen::Dynamic, 1>> c(codes.data(), codes.size());
+        py::gil_scoped_release unlocked;
+        return fit_temperature(f, c, v);
+      },
+      py::arg("scores").noconvert(), py::arg("codes").noconvert(), py::arg("weight").noconvert());
+  m.def(
+      "calibrate",
+      [](const Array& scores, const Array& targets, const Array& weights, double log_t, double information) {
+        const auto f = rows(scores, -1, "scores");
+        Temperature t{log_t, information};
+        t.learn(f, rows(targets, f.cols(), "targets"), vector(weights, f.rows(), "weights"));
+        return py::make_tuple(t.log_t, t.information);
+      },
+      py::arg("scores").noconvert(), py::arg("targets").noconvert(), py::arg("weights").noconvert(),
+      py::arg("log_t"), py::arg("information"));
+  m.def(
+      "ridge_minimum",
+      [](const Array& h, const Array& f2, double residual, double n_rows, double unpenalised, double start,
+         double floor, int iterations, double tolerance, bool everywhere) {
+        const auto hs = vector(h, -1, "h");
+        const RidgeSpectrum s{hs, vector(f2, hs.size(), "f2"), residual, n_rows, unpenalised};
+        return everywhere ? ridge_minimum(s, start, floor, iterations, tolerance)
+                          : ridge_fixed_point(s, start, floor, iterations, tolerance);
+      },
+      named, py::arg("h").noconvert(), py::arg("f2").noconvert(), py::arg("residual"), py::arg("rows"),
+      py::arg("unpenalised"), py::arg("start"), py::arg("floor"), py::arg("iterations"), py::arg("tolerance"),
+      py::arg("everywhere"));
+  m.def(
+      "ridge_scores",
+      [](const Array& h, const Array& f2, double residual, double n_rows, double unpenalised, double lambda) {
+        const auto hs = vector(h, -1, "h");
+        const RidgeSpectrum s{hs, vector(f2, hs.size(), "f2"), residual, n_rows, unpenalised};
+        return py::make_tuple(s.gcv(lambda), s.rss(lambda), s.trace(lambda), s.cost(lambda), s.reestimate(lambda));
+      },
+      named, py::arg("h").noconvert(), py::arg("f2").noconvert(), py::arg("residual"), py::arg("rows"),
+      py::arg("unpenalised"), py::arg("alpha"));
+}
+
+}  // namespace kernsift

@@ -1,0 +1,41 @@
+// The noise variance of a forward selection, which must count that the kernels were chosen by the targets.
+#pragma once
+
+#include <vector>
+
+#include "core/select/forward_selection.hpp"
+
+namespace kernsift {
+
+// A whole selection: rows X (n, d), Y (n, outputs) of positive weights v; the rows `candidates` (ascending) may become
+// kernels, each with every one of the kernels given.
+struct SelectionTask {
+  const std::vector<Kernel>& kernels;
+  Rows X, Y;
+  ConstVectorRef v;
+  std::vector<Index> candidates;
+  SelectionSettings settings;
+  std::size_t cache_bytes;
+};
+
+struct Selected {
+  std::vector<Index> chosen, width;  // row and kernel of each, as added, those after the best included
+  Index n_basis;                     // how many of them the model keeps
+  ForwardSelection::Model model;
+  double rows;
+  std::vector<double> gcv_path, alpha_path, rss_path;
+  Index n_dependent;
+  Ending ending;
+};
+Selected select_forward(const SelectionTask& task);
+// Doubles it takes for at most `most` kernels.
+double select_forward_memory(const SelectionSettings& settings, Index n, Index d, Index outputs, Index candidates,
+                             Index widths, Index most, double cache_bytes);
+
+// Noise variance of each output. The least of many candidates fits the noise too: the residuals over the freedom left are
+// far too small where rows are few. There the selection is made again without a fifth of the rows at a time, and the
+// squared errors of that fifth count, each in units of its predicted variance. Elsewhere a degree of freedom counts as it
+// does when GCV chooses a ridge: rows rss / (rows - 1.4 spent)^2.
+Vector noise_variance(const SelectionTask& task, const Selected& found);
+
+}  // namespace kernsift
