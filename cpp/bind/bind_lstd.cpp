@@ -60,6 +60,17 @@ py::tuple learn(Guarded& self, const Array& S, const Array& r, const Array& S_ne
   return py::make_tuple(outcome, victim, learned);
 }
 
+// What `of` makes of the number of each kernel's state.
+template <class Of>
+auto transitions(Of of) {
+  return [of](const Guarded& self) {
+    const auto ids = self.locked([&] { return self.model.dictionary().ids(); });
+    py::array_t<decltype(of(ids[0]))> out(static_cast<py::ssize_t>(ids.size()));
+    std::transform(ids.begin(), ids.end(), out.mutable_data(), of);
+    return out;
+  };
+}
+
 template <class Read>
 auto reading(Read read) {
   return [read](const Guarded& self) { return self.locked([&] { return read(self.model); }); };

@@ -227,14 +227,9 @@ class KernelLSTD(CoreModel):
         return in_precision_of(S, self._fitted().predict(self._rows(S)))
 
     @property
-    def basis_indices_(self) -> NDArray[np.int64]:
-        """Numbers of the transitions the kernels' centres came from, in the order seen."""
-        return self._fitted().indices // 2
-
-    @property
     def basis_is_next_(self) -> NDArray[np.bool_]:
         """Whether a kernel's centre is the s' of its transition."""
-        return self._fitted().indices % 2 == 1
+        return self._fitted().is_next
 
     @property
     def trace_(self) -> NDArray[np.float64]:
