@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/base/types.hpp"
 
@@ -18,26 +17,19 @@ Vector noise_variance(const Model& model) {
   return variance;
 }
 
+Vector gcv(const Vector& rss, double rows, double dof);
 template <class Model>
 Vector gcv(const Model& model) {
-  const double n = model.rows_counted(), free = n - model.dof();
-  return model.rss() * (n / (free * free));  // [MATH 1.8]
+  return gcv(model.rss(), model.rows_counted(), model.dof());
 }
 
 // Of the Gaussian process with kernel s2 k^ and noise s2 alpha / v_i, at its best signal scale s2.
+Vector log_evidence(const Vector& cost, double rows, double kernels, double alpha, double log_det,
+                    double sum_log_weights);
 template <class Model>
 Vector log_evidence(const Model& model) {
-  constexpr double kLogTwoPi = 1.8378770664093454836;
-  const double n = model.effective_rows(), m = static_cast<double>(model.dictionary().size());
-  const double alpha = model.settings().alpha;
-  const Vector cost = model.cost();
-  Vector evidence(cost.size());
-  for (Index o = 0; o < cost.size(); ++o) {
-    const double s2 = cost[o] / (alpha * n);
-    evidence[o] = -0.5 * (n + n * std::log(s2) + (n - m) * std::log(alpha) + model.log_det() + n * kLogTwoPi -
-                          model.sum_log_weights());
-  }
-  return evidence;
+  return log_evidence(model.cost(), model.effective_rows(), static_cast<double>(model.dictionary().size()),
+                      model.settings().alpha, model.log_det(), model.sum_log_weights());
 }
 
 }  // namespace kernsift
