@@ -22,8 +22,9 @@ struct Guarded {
     whole.check();
     return or_out_of_memory(work, [&] {
       const auto m = static_cast<double>(model.dictionary().size());
-      return "memory ran out: a value function of " + std::to_string(model.dictionary().size()) + " kernels takes up to " +
-             in_words(8 * 10 * m * m) + "; lower max_basis, give fewer transitions in a call, or raise the limit of this process";
+      return "memory ran out: a value function of " + std::to_string(model.dictionary().size()) +
+             " kernels takes up to " + in_words(8 * 10 * m * m) +
+             "; lower max_basis, give fewer transitions in a call, or raise the limit of this process";
     });
   }
 };
@@ -51,8 +52,7 @@ py::tuple learn(Guarded& self, const Array& S, const Array& r, const Array& S_ne
     self.locked([&] {
       self.whole.change([&] {
         self.model.learn(s.middleRows(first, count), reward.segment(first, count), s_next.middleRows(first, count),
-                         ends + first, starts + first,
-                         {log.events.from(2 * first), log.learned + first});
+                         ends + first, starts + first, {log.events.from(2 * first), log.learned + first});
       });
     });
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();  // Ctrl-C between two transitions
@@ -100,24 +100,26 @@ void bind_lstd(py::module_& m) {
              return rebuilt_from<Guarded>(self.model.dictionary().kernel(), to_dict(self.model.settings()),
                                           self.locked([&] { return self.model.save(); }));
            })
-      .def("restore",
-           [](Guarded& self, const py::dict& state) {
-             const Arrays arrays = from_dict(state);
-             self.locked([&] { self.model.load(arrays); });
-           },
-           py::arg("state"))
+      .def(
+          "restore",
+          [](Guarded& self, const py::dict& state) {
+            const Arrays arrays = from_dict(state);
+            self.locked([&] { self.model.load(arrays); });
+          },
+          py::arg("state"))
       .def("state", [](const Guarded& self) { return to_dict(self.locked([&] { return self.model.save(); })); })
       .def("learn", &learn, py::arg("S").noconvert(), py::arg("r").noconvert(), py::arg("S_next").noconvert(),
            py::arg("terminal").noconvert(), py::arg("start").noconvert())
-      .def("predict",
-           [](const Guarded& self, const Array& S) {
-             const auto s = rows(S, self.model.dictionary().kernel().n_features(), "S");
-             Array out = array(s.rows());
-             Eigen::Map<RowMatrix> values(out.mutable_data(), s.rows(), 1);
-             self.locked([&] { self.model.predict(s, values); });
-             return out;
-           },
-           py::arg("S").noconvert())
+      .def(
+          "predict",
+          [](const Guarded& self, const Array& S) {
+            const auto s = rows(S, self.model.dictionary().kernel().n_features(), "S");
+            Array out = array(s.rows());
+            Eigen::Map<RowMatrix> values(out.mutable_data(), s.rows(), 1);
+            self.locked([&] { self.model.predict(s, values); });
+            return out;
+          },
+          py::arg("S").noconvert())
       .def_property_readonly("settings", [](const Guarded& self) { return to_dict(self.model.settings()); })
       .def_property_readonly("kernel", [](const Guarded& self) { return self.model.dictionary().kernel(); })
       .def_property_readonly("basis", reading_matrix([](const Model& x) { return Matrix(x.dictionary().vectors()); }))

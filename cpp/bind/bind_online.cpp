@@ -15,8 +15,8 @@ namespace {
 template <class Model>
 constexpr bool kBeyondThePapers = std::is_same_v<Model, OnlineModel>;
 
-// One model and its locks. The GIL is released first, `learning` locked second and `mutex` third, always in this order, so
-// that a thread that waits for a lock never holds the GIL.
+// One model and its locks. The GIL is released first, `learning` locked second and `mutex` third, always in this order,
+// so that a thread that waits for a lock never holds the GIL.
 template <class Model>
 struct Guarded {
   // Never change, so that they are read without the lock: a second pass replaces all of the model.
@@ -24,7 +24,8 @@ struct Guarded {
   const Index n_outputs;
   mutable Model model;  // reading brings it up to date with the rows learned
   mutable ModelMutex mutex;
-  ModelMutex learning;  // of who learns: a second pass holds it from the first row to the last, and others read meanwhile
+  // Of who learns: a second pass holds it from the first row to the last, and others read meanwhile.
+  ModelMutex learning;
   mutable Wholeness whole;
 
   Guarded(const Kernel& k, Index outputs, const OnlineSettings& settings)
@@ -44,8 +45,8 @@ struct Guarded {
     const auto m = static_cast<double>(model.dictionary().size()), d = static_cast<double>(kernel.n_features()),
                c = static_cast<double>(n_outputs), ring = static_cast<double>(model.settings().exact_rows);
     const double bytes = 8 * (10 * m * m + 2 * m * (d + c) + ring * (2.5 * m + d + c));
-    return "memory ran out: an online model of " + std::to_string(model.dictionary().size()) +
-           " kernels takes up to " + in_words(bytes) + " beside the rows; lower max_basis" +
+    return "memory ran out: an online model of " + std::to_string(model.dictionary().size()) + " kernels takes up to " +
+           in_words(bytes) + " beside the rows; lower max_basis" +
            (ring > 0 ? (model.settings().window ? " or window" : " or exact_rows") : "") +
            ", give fewer rows in a call, or raise the limit of this process";
   }
@@ -208,7 +209,8 @@ void update(Guarded<Model>& self, const Array& x, const py::object& y, double we
   const double number = one ? py::cast<double>(y) : 0.0;
   const Array values = one ? array(0) : py::cast<Array>(y);
   if (one && self.n_outputs != 1) throw std::invalid_argument("y must have one value per output");
-  const Eigen::Map<const Vector> target = one ? Eigen::Map<const Vector>(&number, 1) : vector(values, self.n_outputs, "y");
+  const Eigen::Map<const Vector> target =
+      one ? Eigen::Map<const Vector>(&number, 1) : vector(values, self.n_outputs, "y");
   if (!row.allFinite() || !target.allFinite() || !(weight >= 0) || !std::isfinite(weight))
     throw std::invalid_argument("x, y and sample_weight must be finite, and the weight not negative");
   if (weight > 0 && !(weight >= kSmallest && weight <= kLargest && target.cwiseAbs().maxCoeff() <= kLargest))
@@ -276,80 +278,86 @@ void bind_engine(py::module_& m, const char* name) {
            })
       .def("restore", &load<M>, py::arg("state"))
       .def("state", &save<M>)
-      .def("learn", &learn<M>, py::arg("X").noconvert(), py::arg("Y").noconvert(),
-           py::arg("sample_weight").noconvert(), py::arg("exact_apriori") = true, py::arg("threads") = 1)
+      .def("learn", &learn<M>, py::arg("X").noconvert(), py::arg("Y").noconvert(), py::arg("sample_weight").noconvert(),
+           py::arg("exact_apriori") = true, py::arg("threads") = 1)
       .def("prequential", &prequential<M>, py::arg("X").noconvert(), py::arg("Y").noconvert(),
            py::arg("sample_weight").noconvert(), py::arg("delay"), py::arg("with_variance"), py::arg("begin") = 0,
            py::arg("end") = -1)
       .def("update", &update<M>, py::arg("x").noconvert(), py::arg("y"), py::arg("sample_weight"))
-      .def("predict_one",
-           [](const Model& self, const Array& x) {
-             const auto row = vector(x, self.kernel.n_features(), "x");
-             if (!row.allFinite()) throw std::invalid_argument("x holds NaN or infinity");
-             Array out = array(self.n_outputs);
-             auto f = vector_out(out);
-             self.read_one([&] { self.model.predict_one(row, f); });
-             return out;
-           },
-           py::arg("x").noconvert())
-      .def("refit", &refit<M>, py::arg("X").noconvert(), py::arg("Y").noconvert(),
-           py::arg("sample_weight").noconvert(), py::arg("threads") = 1)
-      .def("change_ridge",
-           [](Model& self, double alpha) {
-             bool changed = false;
-             if constexpr (!kBeyondThePapers<M>) {
-               throw std::invalid_argument("the explicit engine keeps its ridge");
-             } else {
-               if (!(alpha > 0) || !std::isfinite(alpha))
-                 throw std::invalid_argument("alpha must be positive and finite");
-               self.changed([&] { changed = self.model.change_ridge(alpha); });
-             }
-             return changed;
-           },
-           py::arg("alpha"))
-      .def("prune",
-           [](Model& self, Index kernels) {
-             if (kernels < 1) throw std::invalid_argument("at least one kernel must stay");
-             self.changed([&] { self.model.prune(kernels); });
-           },
-           py::arg("kernels"))
-      .def("predict",
-           [](const Model& self, const Array& X, Index threads) {
-             const auto x = rows(X, self.kernel.n_features(), "X");
-             Array out = array(x.rows(), self.n_outputs);
-             auto f = rows_out(out);
-             self.settled([&] { self.model.predict(x, f, threads); });
-             return out;
-           },
-           py::arg("X").noconvert(), py::arg("threads") = 1)
-      .def("variance",
-           [](const Model& self, const Array& X, Index threads) {
-             const auto x = rows(X, self.kernel.n_features(), "X");
-             Array spread = array(x.rows()), delta = array(x.rows());
-             auto s = vector_out(spread), d = vector_out(delta);
-             self.settled([&] { self.model.variance(x, s, d, threads); });
-             return py::make_tuple(spread, delta);
-           },
-           py::arg("X").noconvert(), py::arg("threads") = 1)
+      .def(
+          "predict_one",
+          [](const Model& self, const Array& x) {
+            const auto row = vector(x, self.kernel.n_features(), "x");
+            if (!row.allFinite()) throw std::invalid_argument("x holds NaN or infinity");
+            Array out = array(self.n_outputs);
+            auto f = vector_out(out);
+            self.read_one([&] { self.model.predict_one(row, f); });
+            return out;
+          },
+          py::arg("x").noconvert())
+      .def("refit", &refit<M>, py::arg("X").noconvert(), py::arg("Y").noconvert(), py::arg("sample_weight").noconvert(),
+           py::arg("threads") = 1)
+      .def(
+          "change_ridge",
+          [](Model& self, double alpha) {
+            bool changed = false;
+            if constexpr (!kBeyondThePapers<M>) {
+              throw std::invalid_argument("the explicit engine keeps its ridge");
+            } else {
+              if (!(alpha > 0) || !std::isfinite(alpha))
+                throw std::invalid_argument("alpha must be positive and finite");
+              self.changed([&] { changed = self.model.change_ridge(alpha); });
+            }
+            return changed;
+          },
+          py::arg("alpha"))
+      .def(
+          "prune",
+          [](Model& self, Index kernels) {
+            if (kernels < 1) throw std::invalid_argument("at least one kernel must stay");
+            self.changed([&] { self.model.prune(kernels); });
+          },
+          py::arg("kernels"))
+      .def(
+          "predict",
+          [](const Model& self, const Array& X, Index threads) {
+            const auto x = rows(X, self.kernel.n_features(), "X");
+            Array out = array(x.rows(), self.n_outputs);
+            auto f = rows_out(out);
+            self.settled([&] { self.model.predict(x, f, threads); });
+            return out;
+          },
+          py::arg("X").noconvert(), py::arg("threads") = 1)
+      .def(
+          "variance",
+          [](const Model& self, const Array& X, Index threads) {
+            const auto x = rows(X, self.kernel.n_features(), "X");
+            Array spread = array(x.rows()), delta = array(x.rows());
+            auto s = vector_out(spread), d = vector_out(delta);
+            self.settled([&] { self.model.variance(x, s, d, threads); });
+            return py::make_tuple(spread, delta);
+          },
+          py::arg("X").noconvert(), py::arg("threads") = 1)
       .def_property_readonly("alpha",
                              [](const Model& self) { return self.locked([&] { return self.model.settings().alpha; }); })
       // Of one moment, whatever another thread learns meanwhile: so do these two.
-      .def("predict_with_spread",
-           [](const Model& self, const Array& X, Index threads) {
-             const auto x = rows(X, self.kernel.n_features(), "X");
-             Array out = array(x.rows(), self.n_outputs), spread = array(x.rows()), delta = array(x.rows());
-             auto f = rows_out(out);
-             auto s = vector_out(spread), d = vector_out(delta);
-             double alpha = 0;
-             const Vector noise = self.settled([&] {
-               self.model.predict(x, f, threads);
-               self.model.variance(x, s, d, threads);
-               alpha = self.model.settings().alpha;  // the ridge may change
-               return noise_variance(self.model);
-             });
-             return py::make_tuple(out, spread, delta, vector_to_numpy(noise), alpha);
-           },
-           py::arg("X").noconvert(), py::arg("threads") = 1)
+      .def(
+          "predict_with_spread",
+          [](const Model& self, const Array& X, Index threads) {
+            const auto x = rows(X, self.kernel.n_features(), "X");
+            Array out = array(x.rows(), self.n_outputs), spread = array(x.rows()), delta = array(x.rows());
+            auto f = rows_out(out);
+            auto s = vector_out(spread), d = vector_out(delta);
+            double alpha = 0;
+            const Vector noise = self.settled([&] {
+              self.model.predict(x, f, threads);
+              self.model.variance(x, s, d, threads);
+              alpha = self.model.settings().alpha;  // the ridge may change
+              return noise_variance(self.model);
+            });
+            return py::make_tuple(out, spread, delta, vector_to_numpy(noise), alpha);
+          },
+          py::arg("X").noconvert(), py::arg("threads") = 1)
       .def_property_readonly("expansion",
                              [](const Model& self) {
                                Matrix basis, coef;

@@ -50,7 +50,8 @@ Settings settings_of(const py::kwargs& given) {
     }
   });
   for (const auto& [name, value] : left)
-    throw py::type_error("no setting is called " + py::cast<std::string>(py::repr(name)) + "; the settings are " + names);
+    throw py::type_error("no setting is called " + py::cast<std::string>(py::repr(name)) + "; the settings are " +
+                         names);
   return settings;
 }
 

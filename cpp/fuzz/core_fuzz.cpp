@@ -2,8 +2,8 @@
 //
 // What Python refuses is not tried: the bounds below are those of python/kernsift/base/validation.py and of cpp/bind.
 // Whatever is allowed must leave numbers in every state, keep the dictionary's invariants, come back from saved arrays
-// bit for bit, and neither touch memory that is not its own nor hang. Foreign arrays are refused by std::invalid_argument
-// or loaded; a model of nonsense may answer nonsense.
+// bit for bit, and neither touch memory that is not its own nor hang. Foreign arrays are refused by
+// std::invalid_argument or loaded; a model of nonsense may answer nonsense.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -23,7 +23,7 @@
 namespace kernsift::fuzz {
 namespace {
 
-constexpr int kMost = 100;  // decimal exponent of what core/base/limits.hpp bounds
+constexpr int kMost = 100;                          // decimal exponent of what core/base/limits.hpp bounds
 constexpr Index kMostSteps = 24, kMostRows = 2500;  // of one input
 
 void require(bool condition, const char* what) {
@@ -53,7 +53,8 @@ struct Block {
 
 // Rows Python lets through: finite, targets and k(x, x) of at most 1e100.
 Block some_rows(Bytes& bytes, const Kernel& kernel, Index outputs, Index most = 200) {
-  const Index lengths[] = {1, 1, 1, 2, 2, 3, 7, 20, 65}, long_ones[] = {200, 2100};  // two blocks; a part of a second pass
+  const Index lengths[] = {1, 1, 1, 2, 2, 3, 7, 20, 65},
+              long_ones[] = {200, 2100};  // two blocks; a part of a second pass
   const Index n = std::min(most, bytes.chance(4) ? bytes.one_of(long_ones) : bytes.one_of(lengths));
   const Index d = kernel.n_features(), told = std::min<Index>(n, 24);
   const bool large = bytes.chance(64), weighted = bytes.chance(64);

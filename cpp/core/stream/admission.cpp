@@ -35,10 +35,17 @@ Outcome Admission::judge(double delta, double k_self, double usefulness, double 
   const double tol2 = usefulness_tol * variance;
   bool useful = true;
   switch (rule) {
-    case Rule::product: useful = delta * usefulness > tol2; break;  // Jung & Polani 2006, end of section 3.2
-    case Rule::two_part: useful = usefulness > tol2; break;                // their slides
-    case Rule::per_sample: useful = delta * usefulness > tol2 * t; break;  // MATH 1.6 'paper_mean'
-    case Rule::novelty: break;
+    case Rule::product:
+      useful = delta * usefulness > tol2;
+      break;  // Jung & Polani 2006, end of section 3.2
+    case Rule::two_part:
+      useful = usefulness > tol2;
+      break;  // their slides
+    case Rule::per_sample:
+      useful = delta * usefulness > tol2 * t;
+      break;  // MATH 1.6 'paper_mean'
+    case Rule::novelty:
+      break;
   }
   return useful ? Outcome::admitted : Outcome::rejected_usefulness;
 }

@@ -1,5 +1,6 @@
-// The basis in which a stream's model is expressed: the dictionary and an orthonormal basis of its span (MATH 1.2), after
-// the constant where the model has one. Everything that lives on it (posteriors, recent rows, traces) has coordinates
+// The basis in which a stream's model is expressed: the dictionary and an orthonormal basis of its span (MATH 1.2),
+// after the constant where the model has one. Everything that lives on it (posteriors, recent rows, traces) has
+// coordinates
 //   w(x) = [1; L^-1 k_m(x)]
 // and follows each growth and each removal, which change the basis once.
 //
@@ -45,7 +46,8 @@ class Basis {
 
   void seat_constant() { offset_ = 1; }
   // `x` is the sample as given, `rows`/`row` the same sample prepared; w its coordinates, s > 0 its distance.
-  void append(const double* x, const PreparedRows& rows, Index row, std::int64_t id, const ConstVectorRef& w, double s) {
+  void append(const double* x, const PreparedRows& rows, Index row, std::int64_t id, const ConstVectorRef& w,
+              double s) {
     span_.append(w.tail(size()), s);
     dictionary_.append(x, rows, row, id);
   }

@@ -38,7 +38,8 @@ void BlockLearner::learn(OnlineModel& model, const Block& block) {
 // Coordinates, distance to the span and k(x, x) of the rows of a block.
 void BlockLearner::screen(const OnlineModel& model, const Block& block) {
   const Basis& basis = model.state_.basis();
-  const Index rows = basis.offset() + model.dictionary().padded() + kPanel;  // a panel more: room to grow inside the block
+  const Index rows =
+      basis.offset() + model.dictionary().padded() + kPanel;  // a panel more: room to grow inside the block
   if (W_.rows() < rows || W_.cols() < block.count) {
     W_.resize(grown_capacity(W_.rows(), rows), std::max(W_.cols(), block.count));
     for (Vector* values : {&delta_, &k_self_, &weights_}) values->resize(W_.cols());
@@ -167,8 +168,8 @@ Index BlockLearner::rows_a_step(const OnlineModel& model, bool exact_apriori) co
   return kParts * rows_a_part(model) - model.rows_seen() % rows_a_part(model);
 }
 
-// A part ends where the number of rows seen is a multiple of its length, and the sums are taken in by their order: the same
-// bits for any number of threads, and for calls that end where parts do.
+// A part ends where the number of rows seen is a multiple of its length, and the sums are taken in by their order: the
+// same bits for any number of threads, and for calls that end where parts do.
 void BlockLearner::learn_parts(OnlineModel& model, const Rows& X, const Rows& Y, const ConstVectorRef& v,
                                LearnLog& log) const {
   const Basis& basis = model.state_.basis();

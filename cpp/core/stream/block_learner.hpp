@@ -2,8 +2,8 @@
 //
 // Whether a row is novel depends on the dictionary only, so a block is screened at once (delta = k* - |w|^2 for all
 // its rows) and cut into runs of rows inside the span, learned as matrix products, and the novel rows between them,
-// which the model decides one by one. When one of those changes the dictionary, the coordinates and distances of the rows
-// still to come follow in O(m) each [MATH 3.1].
+// which the model decides one by one. When one of those changes the dictionary, the coordinates and distances of the
+// rows still to come follow in O(m) each [MATH 3.1].
 //
 // Rows that can change no dictionary (a second pass, or a frozen dictionary) are sums, which any thread may make.
 #pragma once
@@ -33,7 +33,8 @@ class BlockLearner {
   void learn_parts(OnlineModel& model, const Rows& X, const Rows& Y, const ConstVectorRef& v, LearnLog& log) const;
   Index rows_a_step(const OnlineModel& model, bool exact_apriori) const;
 
-  // Rows since one last needed more than a normal step: after as many as it costs, the information form is worth its price.
+  // Rows since one last needed more than a normal step: after as many as it costs, the information form is worth its
+  // price.
   std::int64_t quiet_rows() const { return quiet_rows_; }
   void set_quiet_rows(std::int64_t rows) { quiet_rows_ = rows; }
   // The model left it for rows that come one at a time.

@@ -25,9 +25,7 @@ class TargetMoments {
   const Vector& mean() const { return mean_; }
   // Population variance, summed over the outputs: the unit of usefulness_tol. Targets that differ by less than 1e-10 of
   // their size count as differing by that: of a constant only rounding is left, and it must not become kernels.
-  double variance() const {
-    return weight_ > 0 ? std::max(squares_ / weight_, kRounding * mean_.squaredNorm()) : 0.0;
-  }
+  double variance() const { return weight_ > 0 ? std::max(squares_ / weight_, kRounding * mean_.squaredNorm()) : 0.0; }
   // Of the squares of the targets, and so of any cost, what is rounding.
   double rounding() const { return kRounding * (squares_ + weight_ * mean_.squaredNorm()); }
 
@@ -41,15 +39,15 @@ class TargetMoments {
   double weight_ = 0, squares_ = 0;
 };
 
-// Exponential forgetting. Instead of shrinking the past at every row, the weights of new rows grow, row j after the last
-// fading by factor^-j, and everything is scaled back (with the ridge restored) every period() rows: in between nothing but
-// the weights differs from a stream that forgets nothing.
+// Exponential forgetting. Instead of shrinking the past at every row, the weights of new rows grow, row j after the
+// last fading by factor^-j, and everything is scaled back (with the ridge restored) every period() rows: in between
+// nothing but the weights differs from a stream that forgets nothing.
 class Forgetting {
  public:
   explicit Forgetting(double factor) : factor_(factor) {}
 
   bool active() const { return factor_ < 1; }
-  double frame() const { return frame_; }                     // weight of the next row in the state's frame
+  double frame() const { return frame_; }                    // weight of the next row in the state's frame
   double scale() const { return 1.0 / (factor_ * frame_); }  // of the state, seen from the last row
   double effective_rows() const { return effective_rows_; }  // the past discounted
   std::int64_t rows_left() const { return period() - since_; }

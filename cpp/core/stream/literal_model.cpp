@@ -16,8 +16,8 @@ namespace {
 constexpr Index kChunk = 256;         // rows prepared together
 constexpr double kResolution = 1e-9;  // of `is_resolved`: an explicit inverse keeps half as many digits as a factor
 
-// A diagonal entry to divide by. Where rounding has left nothing of it (weights or kernel values lie further apart than a
-// double reaches), what comes of the division means little, but must be numbers.
+// A diagonal entry to divide by. Where rounding has left nothing of it (weights or kernel values lie further apart than
+// a double reaches), what comes of the division means little, but must be numbers.
 void lift(SymmetricInverse& inverse, Index i, VectorRef column) {
   inverse.column(i, column);
   if (column[i] > 0) return;
@@ -96,8 +96,8 @@ Event LiteralModel::decide(const RowScalars& row, double k_self, const double* x
     return Event{outcome};
   };
   if (frozen) return stays_out(Outcome::frozen);
-  const Outcome outcome = settings_.admission.judge(row.delta, k_self, row.usefulness, rows_counted(),
-                                                    learned_.moments.variance());
+  const Outcome outcome =
+      settings_.admission.judge(row.delta, k_self, row.usefulness, rows_counted(), learned_.moments.variance());
   if (outcome != Outcome::admitted) return stays_out(outcome);
   if (!is_resolved(row.delta, k_self, dictionary_.weighted_squares(row_.a.head(m)), kResolution))
     return stays_out(Outcome::refused);
@@ -195,18 +195,12 @@ void LiteralModel::remove(Index i) {
   dictionary_.remove(i);
 }
 
-void LiteralModel::scores(VectorRef scores) const {
-  const Index m = size();
-  scores = beta_.middleRows(offset(), m).rowwise().squaredNorm().cwiseQuotient(P_inv_.diagonal().tail(m));
-}
-
 void LiteralModel::prune(Index kernels) {
   coef_.known = false;
   while (size() > kernels) {
     const Index m = size();
-    if (row_.scores.size() < m) row_.scores.resize(m);
-    scores(row_.scores.head(m));
-    remove(weakest(row_.scores.head(m), std::numeric_limits<double>::infinity(), learned_.moments.rounding()));
+    row_.scores = beta_.middleRows(offset(), m).rowwise().squaredNorm().cwiseQuotient(P_inv_.diagonal().tail(m));
+    remove(weakest(row_.scores, std::numeric_limits<double>::infinity(), learned_.moments.rounding()));
   }
 }
 

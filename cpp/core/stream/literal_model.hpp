@@ -1,7 +1,7 @@
-// The online model as Jung & Polani 2006 write it, sections 3.1 to 3.3 with the errata of cpp/EQUATIONS.md: K^-1, P^-1 and
-// beta explicit. The literal reference for OnlineModel: same decisions, and nothing that goes beyond the paper. It loses
-// accuracy with the condition of K times that of P (MATH 8.1) and can turn indefinite at small alpha and novelty_tol; such
-// rows are refused.
+// The online model as Jung & Polani 2006 write it, sections 3.1 to 3.3 with the errata of cpp/EQUATIONS.md: K^-1, P^-1
+// and beta explicit. The literal reference for OnlineModel: same decisions, and nothing that goes beyond the paper. It
+// loses accuracy with the condition of K times that of P (MATH 8.1) and can turn indefinite at small alpha and
+// novelty_tol; such rows are refused.
 //
 //   P = K~'VK~ + alpha K,   k = [1; k_m(x)] with a bias (whose row and column of P carry no penalty)
 #pragma once
@@ -74,7 +74,6 @@ class LiteralModel {
   void grow(const RowScalars& row);
   void border(const ConstVectorRef& w_b, double Delta_b, const ConstVectorRef& a, double delta);
   void remove(Index i);
-  void scores(VectorRef scores) const;
 
   struct Work {
     Vector k, a, g, w_b, rho, u, scores;

@@ -61,7 +61,7 @@ void KernelLSTD::learn(const Rows& S, const ConstVectorRef& r, const Rows& S_nex
       fresh_ = terminal[i];
       step_.discount = terminal[i] ? 0.0 : settings_.discount;
       follower(kTrace) = settings_.discount * settings_.trace_decay * follower(kTrace) + follower(kHere);  // [LSTD 1]
-      h() = follower(kHere) - step_.discount * follower(kThere);  // [LSTD 1]
+      h() = follower(kHere) - step_.discount * follower(kThere);                                           // [LSTD 1]
 
       Event here{Outcome::ignored}, there{Outcome::ignored};
       rewards_.add(r.data() + i, 1.0);
@@ -181,7 +181,7 @@ auto KernelLSTD::look_along(Index which, Index row, double delta) -> Newcomer {
   x.z = settings_.residual ? x.h : x.here;
   x.schur = settings_.alpha + x.z * x.h * step_.left;  // [LSTD grow]
   x.tau = x.z * step_.rho / x.schur;                   // [LSTD grow]
-  x.usefulness = x.tau * x.tau * std::abs(x.schur);   // kappa^2 |Delta_b|
+  x.usefulness = x.tau * x.tau * std::abs(x.schur);    // kappa^2 |Delta_b|
   return x;
 }
 
@@ -199,7 +199,7 @@ Index KernelLSTD::find_victim(const Newcomer& x) {
   basis_.span().coefficients(beta);
   auto d = work_.diagonal.head(m);
   d = diagonal_.values.head(m);
-  bordered_scores(beta, wb, vb, x.delta, x.schur, &x.tau, d, work_.scores.head(m));  // [LSTD prune]
+  bordered_scores(beta, wb, vb, x.delta, x.schur, &x.tau, d, work_.scores.head(m));
   if (!(d.array().abs() > 0).all()) return -1;
   const Index victim = weakest(work_.scores.head(m), x.usefulness, -std::numeric_limits<double>::infinity());
   if (victim == m) return m;
@@ -262,8 +262,7 @@ void KernelLSTD::remove(Index i) {
   basis_.rotations().rotate_rows(followers_.topRows(m), 0);
   basis_.rotations().rotate_rows(theta_.head(m), 0);
   const double corner = C_.view()(last, last);
-  const double beside =
-      std::max(C_.view().col(last).cwiseAbs().maxCoeff(), C_.view().row(last).cwiseAbs().maxCoeff());
+  const double beside = std::max(C_.view().col(last).cwiseAbs().maxCoeff(), C_.view().row(last).cwiseAbs().maxCoeff());
   const bool lost = !(std::abs(corner) > kFloor * kFloor * beside);
   if (lost) {  // of this direction rounding has left nothing: it goes as if nothing had reached it
     C_.drop_last();

@@ -52,7 +52,7 @@ class KernelLSTD {
 
   const LSTDSettings& settings() const { return settings_; }
   const Dictionary& dictionary() const { return basis_.dictionary(); }  // ids: 2t for s of transition t, 2t + 1 for s'
-  const Counters& counters() const { return journal_.counters(); }  // of states, two a transition
+  const Counters& counters() const { return journal_.counters(); }      // of states, two a transition
   std::int64_t transitions() const { return journal_.rows() / 2; }
   std::int64_t skipped() const { return skipped_; }  // transitions too near a singular P to be learned
 
@@ -61,8 +61,8 @@ class KernelLSTD {
              LSTDLog log);
 
   void predict(const Rows& S, RowsOut out) const;
-  Vector coef() const;        // w = L^-T theta
-  Vector trace() const;       // z on the kernels
+  Vector coef() const;   // w = L^-T theta
+  Vector trace() const;  // z on the kernels
   Matrix inverse_P() const;
 
   Arrays save() const;

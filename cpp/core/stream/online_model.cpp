@@ -106,9 +106,11 @@ Event OnlineModel::admit(const RowScalars& row, const Sample& sample, bool exact
   if (!state_.is_resolved(sample, row.delta)) return stays_out(Outcome::refused);
   const double usefulness = exactly ? state_.look_exact(sample, row.delta) : row.usefulness;
   if (!(usefulness >= 0) || !std::isfinite(usefulness)) return stays_out(Outcome::refused);
+  // [MATH 1.7]: from the scores as they would be after growth
   const Index victim = settings_.leaver(m, usefulness, state_.learned().moments.rounding(), scores_, [&](VectorRef s) {
-    return exactly ? state_.scores_after_exact_growth(sample, row.delta, s) : state_.scores_after_growth(sample, row, s);
-  });  // [MATH 1.7]
+    return exactly ? state_.scores_after_exact_growth(sample, row.delta, s)
+                   : state_.scores_after_growth(sample, row, s);
+  });
   if (victim == OnlineSettings::kNoScores) return stays_out(Outcome::refused);
   if (victim == m) return stays_out(Outcome::bounced);
 
@@ -136,7 +138,7 @@ void OnlineModel::end_refit() {
   state_.check();
   refit_.on = false;
   if (settings_.prunes() && settings_.full(dictionary().size()) && !frozen())
-    state_.track_scores();  // a frozen stream had left them, and swaps again after a short second pass
+    state_.track_scores();   // a frozen stream had left them, and swaps again after a short second pass
   journal_ = refit_.before;  // a second look at rows that have their numbers
 }
 
@@ -159,8 +161,8 @@ void OnlineModel::prune(Index kernels) {
     const Index m = dictionary().size();
     if (scores_.size() < m) scores_.resize(m);
     state_.scores(scores_.head(m));
-    state_.remove(weakest(scores_.head(m), std::numeric_limits<double>::infinity(),
-                          state_.learned().moments.rounding()));
+    state_.remove(
+        weakest(scores_.head(m), std::numeric_limits<double>::infinity(), state_.learned().moments.rounding()));
     state_.check();
   }
 }

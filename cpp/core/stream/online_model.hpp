@@ -1,6 +1,6 @@
-// Online LS-SVM: the normal, growing and pruning steps of Jung & Polani 2006 over a dictionary that follows the stream, in
-// an orthonormal basis of its span. This file decides, row by row: look, judge, step. BlockLearner takes the same decisions
-// for many rows at once.
+// Online LS-SVM: the normal, growing and pruning steps of Jung & Polani 2006 over a dictionary that follows the stream,
+// in an orthonormal basis of its span. This file decides, row by row: look, judge, step. BlockLearner takes the same
+// decisions for many rows at once.
 //
 // After every row the model is the exact minimiser of
 //   J(beta, b) = sum_i v_i (y_i - b - k~_i'beta)^2 + alpha beta'K_mm beta                                [MATH 1.1]
@@ -23,7 +23,7 @@ class OnlineModel {
   const OnlineSettings& settings() const { return settings_; }
   const Dictionary& dictionary() const { return state_.dictionary(); }
   const Counters& counters() const { return journal_.counters(); }
-  std::int64_t rows_seen() const { return journal_.rows(); }          // ignored rows included
+  std::int64_t rows_seen() const { return journal_.rows(); }           // ignored rows included
   std::int64_t rows_learned() const { return state_.learned().rows; }  // of positive weight
 
   // X: n x d, Y: n x outputs, v: n, non-negative. Everything finite: the caller has checked. However the rows are cut
@@ -34,8 +34,8 @@ class OnlineModel {
   // of threads has no part in it: sums of other parts would be other sums.
   Index rows_a_step(bool exact_apriori) const { return blocks_.rows_a_step(*this, exact_apriori); }
 
-  // A second pass: until `end_refit`, rows are learned by the model on the present dictionary alone, as if none had been
-  // learned before.
+  // A second pass: until `end_refit`, rows are learned by the model on the present dictionary alone, as if none had
+  // been learned before.
   void begin_refit();
   void end_refit();
 
@@ -52,8 +52,8 @@ class OnlineModel {
     state_.settle();
   }
 
-  // Coefficients of the kernels, computed on first use after a row was learned, and zeros for the elements that fill the
-  // last panel.
+  // Coefficients of the kernels, computed on first use after a row was learned, and zeros for the elements that fill
+  // the last panel.
   ConstMatrixRef coefficients() const;
   Vector intercept() const { return state_.posterior().intercept(); }
 

@@ -55,8 +55,8 @@ struct OnlineSettings {
 
   // Who leaves for a newcomer of that usefulness: the number of a kernel; `kernels`, the newcomer itself; or one of the
   // two below. At the cap an admission is a growing and a pruning step, and the victim is found before anything is
-  // changed, because most often it is the newcomer [MATH 1.7]. score(scores) fills in the scores after growth, or returns
-  // false where there are none; `room` is kept between calls.
+  // changed, because most often it is the newcomer [MATH 1.7]. score(scores) fills in the scores after growth, or
+  // returns false where there are none; `room` is kept between calls.
   static constexpr Index kNobody = -1, kNoScores = -2;
   template <class Score>
   Index leaver(Index kernels, double usefulness, double rounding, Vector& room, const Score& score) const {
@@ -72,8 +72,8 @@ struct OnlineSettings {
 struct LearnLog {
   RowsOut apriori;  // n x outputs: the prediction before the row was learned
   EventLog events;
-  // False where nobody reads the a-priori predictions: the block path may then give those of a model a little older, and
-  // so save half of its work.
+  // False where nobody reads the a-priori predictions: the block path may then give those of a model a little older,
+  // and so save half of its work.
   bool exact_apriori = true;
   // Rows that change no dictionary are learned on up to so many threads, with the same result for any number.
   Index threads = 1;

@@ -83,7 +83,7 @@ void Posterior::grow(const ConstVectorRef& w, const RowScalars& row) {
   }
   C_.owe_outer(h, -alpha_ / row.den);  // [MATH 1.4]
   auto column = row_.column.head(p);
-  column = (-s / row.den) * h;           // [Engel grow]
+  column = (-s / row.den) * h;             // [Engel grow]
   C_.append(column, row.Delta / row.den);  // [Engel grow]
   for (Index o = 0; o < n_outputs(); ++o) {
     const double kappa = row_.rho[o] / row.den;
@@ -155,8 +155,9 @@ bool Posterior::remove(const Rotations& rotations) {
   C_.column(last, c);
   const bool lost = !(c[last] > 0 && RowScalars::bounded(c.head(last).squaredNorm() / c[last], most_of_trace(), 0.0));
   if (lost) {
-    // Kernel values or weights lie further apart than a double reaches, and rounding has left nothing of this direction.
-    // It goes as if no row had reached it: what comes of that means little (`health` says so), but must be numbers.
+    // Kernel values or weights lie further apart than a double reaches, and rounding has left nothing of this
+    // direction. It goes as if no row had reached it: what comes of that means little (`health` says so), but must be
+    // numbers.
     c.setZero();
     c[last] = 1.0 / std::max(alpha_, kSmallest);
   }

@@ -3,8 +3,8 @@
 //   w = [1; L^-1 k_m(x)]  coordinates of a sample, from a Basis; the 1 only with a bias
 //   C = (Z'VZ + alpha diag(0, I))^-1,  theta = C Z'V y,  xi = min J,  f(x) = w'theta
 //
-// It does not own the basis: whoever changes that calls `grow` or `remove` of every posterior on it, so that several, with
-// ridges, weights and targets of their own, live on one span and one dictionary.
+// It does not own the basis: whoever changes that calls `grow` or `remove` of every posterior on it, so that several,
+// with ridges, weights and targets of their own, live on one span and one dictionary.
 //
 // Invariants: C is the inverse of the cross product of the rows seen, in the current basis; its kernel part has
 // eigenvalues in (0, 1/alpha]; xi >= 0.
@@ -62,15 +62,16 @@ class Posterior {
   const Vector& new_theta() const { return exact_.tau; }  // tau, outputs
   void grow_exact(const ConstVectorRef& s, const ConstVectorRef& v);
 
-  // The basis was rotated and loses its last direction. False where rounding has left nothing of what the rows say of it.
+  // The basis was rotated and loses its last direction. False where rounding has left nothing of what the rows say of
+  // it.
   bool remove(const Rotations& rotations);
   // The last column of C before the last `remove`, its corner included.
   auto removed_column() const { return row_.column.head(dimension() + 1); }
 
   // --- many rows that stay outside the dictionary: the normal step of each, in order, as matrix products ---
-  // W: coordinates of the rows (dimension() x n); Y: n x outputs; v: n, positive. `apriori` gets the prediction of each row
-  // before it was learned. In the covariance form C follows every run: 4m^2 flops a row. False, and nothing is changed, where
-  // C has turned indefinite.
+  // W: coordinates of the rows (dimension() x n); Y: n x outputs; v: n, positive. `apriori` gets the prediction of each
+  // row before it was learned. In the covariance form C follows every run: 4m^2 flops a row. False, and nothing is
+  // changed, where C has turned indefinite.
   bool learn_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, RowsOut apriori);
   // Of the last run of n rows: G and e, by which C lost GG' and theta won Ge.
   auto run_gain(Index n) { return run_.gain.topLeftCorner(dimension(), n); }
@@ -111,19 +112,19 @@ class Posterior {
   // All rows so far count `factor` times what they did, the ridge as much as ever: with D = diag(0, I),
   // C^-1 <- factor C^-1 + (1 - factor) alpha D. O(m^3), of a settled state.
   Factor fade(double factor);
-  // The same rows under another ridge, exactly. O(m^3), of a settled state. Nothing, and the ridge stays, where the rows are
-  // lost in the rounding of the old ridge, beside which the new one is nothing.
+  // The same rows under another ridge, exactly. O(m^3), of a settled state. Nothing, and the ridge stays, where the
+  // rows are lost in the rounding of the old ridge, beside which the new one is nothing.
   std::optional<Factor> change_ridge(double alpha);
 
   // --- read, once settled ---
   // out = C w, for a w of no row. It settles what C has to make up for.
   void apply(const ConstVectorRef& w, VectorRef out) { C_.apply_settled(w, out); }
-  Vector intercept() const;      // outputs
+  Vector intercept() const;  // outputs
   const Vector& cost() const { return xi_; }
   double log_det() const { return log_det_; }  // log |Z'VZ + alpha diag(0, I)|
-  Vector rss() const;            // weighted residual sum of squares, per output
-  double dof() const;            // effective number of parameters
-  double trace() const;          // of C, which bounds its norm; settled or not
+  Vector rss() const;                          // weighted residual sum of squares, per output
+  double dof() const;                          // effective number of parameters
+  double trace() const;                        // of C, which bounds its norm; settled or not
   Matrix kernel_inverse() const { return C_.dense().bottomRightCorner(kernels(), kernels()); }
   Vector spread(const ConstMatrixRef& W) const;  // w'C w of each column
 

@@ -1,4 +1,5 @@
-// Runs of rows that stay outside the dictionary: the posterior's normal step as matrix products, and C from C^-1 afresh.
+// Runs of rows that stay outside the dictionary: the posterior's normal step as matrix products, and C from C^-1
+// afresh.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -9,9 +10,9 @@
 namespace kernsift {
 
 namespace {
-// The factor of a matrix that has no eigenvalues but positive ones. Where rounding has left nothing of the smallest (weights
-// lie further apart than a double reaches), as much is added to all as makes them positive again: p times the largest
-// element is enough.
+// The factor of a matrix that has no eigenvalues but positive ones. Where rounding has left nothing of the smallest
+// (weights lie further apart than a double reaches), as much is added to all as makes them positive again: p times the
+// largest element is enough.
 Posterior::Factor definite_factor(Matrix M) {
   Posterior::Factor factor(M);
   const double unit = M.size() > 0 ? std::max(M.cwiseAbs().maxCoeff(), kSmallest) : 0.0;
@@ -25,7 +26,8 @@ Posterior::Factor definite_factor(Matrix M) {
 }  // namespace
 
 // The innovations of n rows at once. With G = CW and V^-1 + W'G = RR' (Cholesky, so the order of the rows is kept):
-// R_jj^2 is the Delta and R_jj e_j the a-priori residual of row j after the rows before it, where e = R^-1 (Y - W'theta).
+// R_jj^2 is the Delta and R_jj e_j the a-priori residual of row j after the rows before it, where e = R^-1 (Y -
+// W'theta).
 bool Posterior::learn_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, RowsOut apriori) {
   const Index p = dimension(), n = W.cols();
   if (run_.gain.rows() < p || run_.gain.cols() < n) run_.gain.resize(theta_.rows(), std::max(n, run_.gain.cols()));
@@ -65,8 +67,8 @@ bool Posterior::learn_run(const ConstMatrixRef& W, const Rows& Y, const ConstVec
   return true;
 }
 
-// C, updated row by row, is off by eps |C| or more in every direction, and its inverse by that times cond(C): eps cond(C),
-// relative to the norm, as by the Cholesky factor here. What follows is sums, which lose nothing more.
+// C, updated row by row, is off by eps |C| or more in every direction, and its inverse by that times cond(C): eps
+// cond(C), relative to the norm, as by the Cholesky factor here. What follows is sums, which lose nothing more.
 bool Posterior::inform() {
   if (information_.kept) return true;
   constexpr double kLargestLoss = 1e-8;
@@ -107,12 +109,11 @@ Posterior::Sums Posterior::no_sums() const {
 }
 
 void Posterior::add_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, RowsOut apriori,
-                               Sums& sums) const {
+                        Sums& sums) const {
   add_run(W, Y, v, apriori, sums, sums.information);
 }
 
-void Posterior::accumulate_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v,
-                                      RowsOut apriori) {
+void Posterior::accumulate_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, RowsOut apriori) {
   if (!accumulating()) begin_sums();
   add_run(W, Y, v, apriori, information_.added, information_.matrix);
 }
@@ -124,8 +125,8 @@ void Posterior::accumulate(const Sums& sums) {
   information_.added.cost += sums.cost;
 }
 
-void Posterior::add_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, RowsOut apriori,
-                               Sums& sums, SymmetricInverse& information) const {
+void Posterior::add_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, RowsOut apriori, Sums& sums,
+                        SymmetricInverse& information) const {
   const Index p = dimension(), n = W.cols();
   if (sums.weighted.rows() < p || sums.weighted.cols() < n)
     sums.weighted.resize(theta_.rows(), std::max(n, sums.weighted.cols()));
@@ -178,8 +179,8 @@ void Posterior::restart() {
   begin_sums();
 }
 
-// theta <- theta + C (Z V (y - Z'theta) - alpha D theta) leaves of the error of C^-1 Z V y what a product of the two errors
-// is; twice is enough wherever the Cholesky factor exists.
+// theta <- theta + C (Z V (y - Z'theta) - alpha D theta) leaves of the error of C^-1 Z V y what a product of the two
+// errors is; twice is enough wherever the Cholesky factor exists.
 Posterior::Factor Posterior::learn_only(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v) {
   constexpr int kRefinements = 2;
   const Index p = dimension(), m = kernels();

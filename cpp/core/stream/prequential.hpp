@@ -5,8 +5,8 @@
 
 namespace kernsift {
 
-// Steps first .. last - 1 of: predict row i (its mean and, if `variance` has rows, the variance of a new observation), then
-// learn row i - delay. Rows to learn run on `delay` steps behind the last prediction. Nothing is allocated a row.
+// Steps first .. last - 1 of: predict row i (its mean and, if `variance` has rows, the variance of a new observation),
+// then learn row i - delay. Rows to learn run on `delay` steps behind the last prediction. Nothing is allocated a row.
 template <class Model>
 void prequential(Model& model, const Rows& X, const Rows& Y, const ConstVectorRef& v, Index delay, Index first,
                  Index last, RowsOut mean, RowsOut variance, std::int64_t* n_basis) {

@@ -12,7 +12,8 @@ void bordered_scores(const ConstMatrixRef& beta, const ConstVectorRef& w, const 
   const double s = std::sqrt(delta), Delta_b = delta * schur;
   d.array() += w.array() * v.array() / Delta_b;
   scores.setZero();
-  for (Index o = 0; o < beta.cols(); ++o) scores.array() += (beta.col(o) - (tau[o] / s) * w).array().square();
+  for (Index o = 0; o < beta.cols(); ++o)
+    scores.array() += (beta.col(o) - (tau[o] / s) * w).array().square();  // [LSTD prune]
   scores.array() /= d.array().abs();
 }
 

@@ -1,5 +1,5 @@
-// Pruning scores eps_i = |beta_i|^2 / d_i, the exact increase of the cost when kernel i goes [JP 19], of one posterior on a
-// span: beta = L^-T theta are its coefficients, d the diagonal of P^-1 = L^-T C L^-1.
+// Pruning scores eps_i = |beta_i|^2 / d_i, the exact increase of the cost when kernel i goes [JP 19], of one posterior
+// on a span: beta = L^-T theta are its coefficients, d the diagonal of P^-1 = L^-T C L^-1.
 //
 // From `track` on both are kept current, at O(m) a step beside one pass over L for three rows: normal steps are kept
 // back and followed together. Each step of the posterior has its counterpart here, called as its comment says.
@@ -13,14 +13,14 @@
 namespace kernsift {
 
 // Scores after growth along a new direction, from beta and d before: P^-1 is bordered by w and v (the same where it is
-// symmetric) with Schur complement delta * schur, and theta gains tau, one an output. `d` becomes that after growth; where
-// it comes out negative its absolute value counts.
+// symmetric) with Schur complement delta * schur, and theta gains tau, one an output. `d` becomes that after growth;
+// where it comes out negative its absolute value counts.
 void bordered_scores(const ConstMatrixRef& beta, const ConstVectorRef& w, const ConstVectorRef& v, double delta,
                      double schur, const double* tau, VectorRef d, VectorRef scores);
 
 // Scores as they would be after growing by a row that has not been learned [MATH 1.7]. In: beta and d before the row,
-// g = P^-1 k (kernel part), a = K^-1 k, rho the a-priori residual. False where a d_i comes out non-positive: the state has
-// broken down.
+// g = P^-1 k (kernel part), a = K^-1 k, rho the a-priori residual. False where a d_i comes out non-positive: the state
+// has broken down.
 bool scores_after_growth(const RowScalars& row, const ConstMatrixRef& beta, const ConstVectorRef& d,
                          const ConstVectorRef& g, const ConstVectorRef& a, const ConstVectorRef& rho, double alpha,
                          VectorRef scores);
@@ -50,14 +50,15 @@ class PruningScores {
                           VectorRef scores);
 
   // --- the posterior's steps ---
-  void normal(const KernelSpan& span, const Posterior& posterior, const RowScalars& row);          // before or after it
+  void normal(const KernelSpan& span, const Posterior& posterior, const RowScalars& row);  // before or after it
   void forget(const KernelSpan& span, const Posterior& posterior, const ConstVectorRef& w, const RowScalars& row);
-  void grow(const KernelSpan& span, const Posterior& posterior, const ConstVectorRef& w, const RowScalars& row);  // before
-  void grow_exact(const KernelSpan& span, const Posterior& posterior, const ConstVectorRef& w, double delta);     // before
-  void run(const KernelSpan& span, Posterior& posterior, Index rows);                             // after; takes run_gain
-  void begin_removal(const KernelSpan& span, Index i);                                            // before the span's
-  void remove(const KernelSpan& span, const Rotations& rotations, Posterior& posterior, Index i, bool lost);      // after
-  void renew(const KernelSpan& span, const Posterior& posterior, const Posterior::Factor& factor);                // after
+  void grow(const KernelSpan& span, const Posterior& posterior, const ConstVectorRef& w,
+            const RowScalars& row);                                                                            // before
+  void grow_exact(const KernelSpan& span, const Posterior& posterior, const ConstVectorRef& w, double delta);  // before
+  void run(const KernelSpan& span, Posterior& posterior, Index rows);  // after; takes run_gain
+  void begin_removal(const KernelSpan& span, Index i);                 // before the span's
+  void remove(const KernelSpan& span, const Rotations& rotations, Posterior& posterior, Index i, bool lost);  // after
+  void renew(const KernelSpan& span, const Posterior& posterior, const Posterior::Factor& factor);            // after
   // Nothing lagging, and every number finite.
   void settle(const KernelSpan& span, Posterior& posterior);
 

@@ -17,9 +17,9 @@ StreamState::StreamState(Kernel kernel, Index n_outputs, const OnlineSettings& s
 
 RowScalars StreamState::look(const ConstVectorRef& w, double k_self, const double* y, double v) {
   scores_.begin_row();
-  const double delta = basis_.distance(w, k_self);
+  const double delta = basis_.distance(w, k_self);  // [JP 3]
   invariants::check_distance(delta, k_self);
-  return posterior_.look(w, std::max(0.0, delta), y, v);  // [JP 3]
+  return posterior_.look(w, std::max(0.0, delta), y, v);
 }
 
 bool StreamState::is_resolved(const Sample& sample, double delta) {

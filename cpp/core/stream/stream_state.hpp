@@ -47,7 +47,8 @@ class StreamState {
   void count(const double* y, double v) { learned_.add(y, v); }
 
   // --- recent rows, on which a new kernel is exact ---
-  // The oldest row makes room; `weight` in the frame of the moment. `count_rounding` after each change of C by kept rows.
+  // The oldest row makes room; `weight` in the frame of the moment. `count_rounding` after each change of C by kept
+  // rows.
   void keep(const Sample& sample, const double* y, double weight);
   void drop_recent() { recent_.clear(); }
   void count_rounding();
@@ -93,11 +94,11 @@ class StreamState {
   void renew_scores(const Posterior::Factor& factor) { scores_.renew(basis_.span(), posterior_, factor); }
 
   struct Window {
-    bool only = false;                // the recent rows are all there is: older ones are forgotten
-    Index forgotten = 0;              // rows that left it since it was renewed
-    double doubt = 0, heaviest = 0;   // of the recent rows: how far rounding may have taken C from their inverse, and
-                                      // the largest v |w|^2 among them
-    Vector oldest_y, along;           // workspace
+    bool only = false;               // the recent rows are all there is: older ones are forgotten
+    Index forgotten = 0;             // rows that left it since it was renewed
+    double doubt = 0, heaviest = 0;  // of the recent rows: how far rounding may have taken C from their inverse, and
+                                     // the largest v |w|^2 among them
+    Vector oldest_y, along;          // workspace
   };
 
   Basis basis_;

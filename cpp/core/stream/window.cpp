@@ -61,8 +61,8 @@ void StreamState::renew_from_rows() {
   count_rounding();
 }
 
-// Every change of C rounds each of its p^2 elements, of size trace(C) / p, by up to eps: independent errors, whose matrix has
-// a norm of about 2 sqrt(p) times one of them.
+// Every change of C rounds each of its p^2 elements, of size trace(C) / p, by up to eps: independent errors, whose
+// matrix has a norm of about 2 sqrt(p) times one of them.
 void StreamState::count_rounding() {
   if (recent_rows_are_all() && basis_.dimension() > 0)
     window_.doubt += 2.0 * std::numeric_limits<double>::epsilon() * posterior_.trace() /

@@ -17,12 +17,13 @@ constexpr double kAlpha = 1e-2;
 
 template <class Model>
 Model fresh() {
-  return {Kernel(KernelKind::rbf, Vector::Constant(kFeatures, 0.5), 3, 1.0, Vector::Zero(kFeatures)), 1,
+  return {Kernel(KernelKind::rbf, Vector::Constant(kFeatures, 0.5), 3, 1.0, Vector::Zero(kFeatures)),
+          1,
           {kAlpha, {Rule::novelty, 0.05, 0.0}, 15, true}};
 }
 
-// What is thrown when `spoil` has been at the arrays of a trained model and rows of weight v come, in one block or one by
-// one; empty where nothing is.
+// What is thrown when `spoil` has been at the arrays of a trained model and rows of weight v come, in one block or one
+// by one; empty where nothing is.
 template <class Model, class Spoil>
 std::string broken(const Spoil& spoil, double v, bool one_by_one) {
   const RowMatrix X = check::normal_rows(kRows + kMore, kFeatures, 51);

@@ -32,8 +32,7 @@ void learn_without_allocation(Rule rule, Index dimension) {
   RowMatrix apriori(n, 2);
   std::vector<std::uint8_t> outcome(n);
   std::vector<std::int64_t> victim(n);
-  model.learn(X.topRows(warm), Y.topRows(warm), v.head(warm),
-              {apriori.topRows(warm), {outcome.data(), victim.data()}});
+  model.learn(X.topRows(warm), Y.topRows(warm), v.head(warm), {apriori.topRows(warm), {outcome.data(), victim.data()}});
   {
     const NoMalloc guard;
     model.learn(X.bottomRows(n - warm), Y.bottomRows(n - warm), v.tail(n - warm),

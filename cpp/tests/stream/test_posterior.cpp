@@ -1,10 +1,9 @@
 // Several posteriors on one basis: each is what it would be with a basis of its own.
-#include "core/stream/posterior.hpp"
-
 #include <cmath>
 #include <vector>
 
 #include "core/stream/basis.hpp"
+#include "core/stream/posterior.hpp"
 #include "core/stream/pruning_scores.hpp"
 #include "tests/check.hpp"
 #include "tests/random.hpp"
@@ -130,7 +129,8 @@ TEST(posteriors_that_share_a_basis_are_bit_for_bit_those_that_have_it_alone) {
   CHECK(together[0].posterior.theta() != together[2].posterior.theta());
 }
 
-// The least squares problem of the rows a posterior has seen, where none of its kernels has left: dense, from its definition.
+// The least squares problem of the rows a posterior has seen, where none of its kernels has left: dense, from its
+// definition.
 TEST(a_posterior_beside_others_solves_its_own_problem) {
   const Stream stream;
   Basis basis(rbf());
