@@ -6,6 +6,8 @@
 #include "core/stream/literal_model.hpp"
 #include "core/stream/online_model.hpp"
 #include "core/stream/prequential.hpp"
+#include "core/stream/soundness.hpp"
+#include "core/stream/wider_state.hpp"
 
 namespace kernsift {
 
@@ -261,6 +263,30 @@ auto reading_matrix(Read read) {
   };
 }
 
+// A model with other features or outputs, from the state that `change` makes of this one's.
+template <class Model, class Change>
+auto remade(const Guarded<Model>& self, const Kernel& kernel, Index n_outputs, Change change) {
+  const auto now = self.settled([&] { return std::make_pair(self.model.settings(), self.model.save()); });
+  auto made = std::make_unique<Guarded<Model>>(kernel, n_outputs, now.first);
+  made->model.load(change(now.second));
+  return made;
+}
+
+py::dict to_dict(const Soundness& found) {
+  py::dict out;
+  py::list not_finite;
+  for (const std::string& name : found.not_finite) not_finite.append(name);
+  out["not_finite"] = not_finite;
+  const std::pair<const char*, double> numbers[] = {
+      {"kernel_condition", found.kernel_condition}, {"kernel_error", found.kernel_error},
+      {"distance_error", found.distance_error},     {"asymmetry", found.asymmetry},
+      {"smallest", found.smallest},                 {"largest", found.largest},
+      {"largest_along", found.largest_along},       {"least_cost", found.least_cost},
+      {"counted", found.counted},                   {"seen", found.seen}};
+  for (const auto& [name, value] : numbers) out[name] = value;
+  return out;
+}
+
 template <class M>
 void bind_engine(py::module_& m, const char* name) {
   using Model = Guarded<M>;
@@ -311,6 +337,38 @@ void bind_engine(py::module_& m, const char* name) {
             return changed;
           },
           py::arg("alpha"))
+      .def("choose_ridge",
+           [](Model& self) {
+             bool changed = false;
+             if constexpr (!kBeyondThePapers<M>)
+               throw std::invalid_argument("the explicit engine keeps its ridge");
+             else
+               self.changed([&] { changed = self.model.choose_ridge(); });
+             return changed;
+           })
+      .def(
+          "add_features",
+          [](const Model& self, const Array& widths) {
+            const auto more = vector(widths, -1, "widths");
+            const Index d = self.kernel.n_features(), count = more.size();
+            Vector gamma(d + count), centre = Vector::Zero(d + count);
+            gamma << self.kernel.gamma(), more;
+            centre.head(d) = self.kernel.centre();
+            const Kernel wider(self.kernel.kind(), std::move(gamma), self.kernel.degree(), self.kernel.coef0(), std::move(centre));
+            return remade(self, wider, self.n_outputs, [&](const Arrays& state) { return with_features(state, d, count); });
+          },
+          py::arg("widths"))
+      .def(
+          "add_outputs",
+          [](const Model& self, Index count) {
+            return remade(self, self.kernel, self.n_outputs + count,
+                          [&](const Arrays& state) { return with_outputs(state, count); });
+          },
+          py::arg("count"))
+      .def("soundness",
+           [](const Model& self) {
+             return to_dict(self.settled([&] { return soundness(self.model.save(), self.kernel); }));
+           })
       .def(
           "prune",
           [](Model& self, Index kernels) {
