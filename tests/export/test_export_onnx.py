@@ -129,7 +129,7 @@ def test_an_unknown_kernel_is_refused_and_a_wrong_graph_too(monkeypatch):
     term = _onnx.describe(estimator, "ONNX").terms[0]
     stranger = dataclasses.replace(term, kernel=types.SimpleNamespace(name="cauchy"))
     with pytest.raises(ValueError, match="kernel 'cauchy' has no graph"):
-        _onnx_graph._kernel_block(_onnx_graph._OwnGraph(), "X", stranger, "float64")
+        _onnx_graph._kernel_block(_onnx_graph.OwnGraph(), "X", stranger, "float64")
     monkeypatch.setattr(_model, "_of_model", lambda _: ([stranger], np.zeros(1)))
     for export in (to_onnx, kernsift.export.to_c, kernsift.export.to_libsvm):
         with pytest.raises(ValueError, match="kernel 'cauchy' has no export"):
