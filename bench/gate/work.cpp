@@ -18,8 +18,9 @@
 #include "core/select/feature_vectors.hpp"
 #include "core/select/forward_selection.hpp"
 #include "core/select/pivoted_selection.hpp"
+#include "core/stream/literal_model.hpp"
 #include "core/stream/lstd.hpp"
-#include "core/stream/online_lssvm.hpp"
+#include "core/stream/online_model.hpp"
 #include "tests/random.hpp"
 
 // Never inlined nor cloned: valgrind knows it by its name.
@@ -142,19 +143,19 @@ void deletion() {
   measured([&] { deletion_order(G, K, z, 0.1, 100, 0.05); });
 }
 
-template <class State>
+template <class Model>
 void learn(const OnlineSettings& settings, Index n, Index d, Index warm, bool repeats = false) {
   Table t = table(n, d);
   if (repeats)  // neighbourhoods seen already
     for (Index i = warm; i < n; ++i) t.X.row(i) = t.X.row(i % warm) + 1e-3 * t.X.row(i);
   const RowMatrix Y = t.y;
-  OnlineLSSVM<State> model(kernel_of(d), 1, settings);
+  Model model(kernel_of(d), 1, settings);
   RowMatrix apriori(n, 1);
   std::vector<std::uint8_t> outcome(static_cast<std::size_t>(n));
   std::vector<std::int64_t> victim(static_cast<std::size_t>(n));
   const auto some = [&](Index first, Index count) {
     model.learn(t.X.middleRows(first, count), Y.middleRows(first, count), t.ones.segment(first, count),
-                {apriori.middleRows(first, count), outcome.data() + first, victim.data() + first, false, 1});
+                {apriori.middleRows(first, count), {outcome.data() + first, victim.data() + first}, false, 1});
   };
   if (warm > 0) some(0, warm);
   measured([&] {
@@ -165,15 +166,15 @@ void learn(const OnlineSettings& settings, Index n, Index d, Index warm, bool re
 
 constexpr Admission kProduct{Rule::product, 1e-2, 1e-4}, kNovelty{Rule::novelty, 1e-2, 0};
 
-void stream() { learn<OrthonormalState>({0.1, kProduct, 60, true, 0, 200}, 1200, 8, 0); }
-void stream_papers() { learn<OrthonormalState>({0.1, kProduct, 80, false}, 1500, 8, 0); }
-void stream_inverse() { learn<InverseState>({0.1, kProduct, 80, false}, 800, 8, 0); }
-void stream_quiet() { learn<OrthonormalState>({1.0, kNovelty, 0, false}, 3000, 20, 150, true); }
+void stream() { learn<OnlineModel>({0.1, kProduct, 60, true, 0, 200}, 1200, 8, 0); }
+void stream_papers() { learn<OnlineModel>({0.1, kProduct, 80, false}, 1500, 8, 0); }
+void stream_inverse() { learn<LiteralModel>({0.1, kProduct, 80, false}, 800, 8, 0); }
+void stream_quiet() { learn<OnlineModel>({1.0, kNovelty, 0, false}, 3000, 20, 150, true); }
 
 void rows() {
   const Index n = 600, d = 10;
   const Table t = table(n, d);
-  OnlineLSSVM<OrthonormalState> model(kernel_of(d), 1, {0.1, kProduct, 60, true});
+  OnlineModel model(kernel_of(d), 1, {0.1, kProduct, 60, true});
   const Vector one = Vector::Ones(1);
   Vector out(1);
   measured([&] {
@@ -187,11 +188,11 @@ void rows() {
 void predict() {
   const Table t = table(1500, 10);
   const RowMatrix Y = t.y;
-  OnlineLSSVM<OrthonormalState> model(kernel_of(10), 1, {0.1, kNovelty, 100, true});
+  OnlineModel model(kernel_of(10), 1, {0.1, kNovelty, 100, true});
   RowMatrix apriori(300, 1), out(1500, 1);
   std::vector<std::uint8_t> outcome(300);
   std::vector<std::int64_t> victim(300);
-  model.learn(t.X.topRows(300), Y.topRows(300), t.ones.head(300), {apriori, outcome.data(), victim.data()});
+  model.learn(t.X.topRows(300), Y.topRows(300), t.ones.head(300), {apriori, {outcome.data(), victim.data()}});
   model.settle();
   Vector spread(1500), delta(1500);
   measured([&] {
@@ -289,7 +290,7 @@ void lstd() {
   KernelLSTD model(kernel_of(6), {0.01, 0.9, 0.5, {Rule::novelty, 1e-3, 0.0}, 50, false});
   measured([&] {
     model.learn(t.X.topRows(n), t.y.col(0).head(n), t.X.bottomRows(n), flags.get(), flags.get(),
-                {outcome.data(), victim.data(), learned.get()});
+                {{outcome.data(), victim.data()}, learned.get()});
   });
 }
 

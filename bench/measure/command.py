@@ -16,12 +16,7 @@ def parser(
     found = argparse.ArgumentParser(prog=f"python {name}", description=about)
     if names := list(tables):
         found.add_argument("--table", nargs="+", choices=names, default=[], metavar="NAME", help=", ".join(names))
-    found.add_argument(
-        "--only",
-        nargs="+",
-        metavar="TEXT",
-        help="only what has one of these in its name; without --out: printed, not written",
-    )
+    found.add_argument("--only", nargs="+", metavar="TEXT", help="only what has one of these in its name")
     amount = found.add_mutually_exclusive_group()
     amount.add_argument("--quick", action="store_const", const="quick", dest="mode", default="default", help=quick)
     amount.add_argument("--full", action="store_const", const="full", dest="mode", help=full)

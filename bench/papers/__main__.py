@@ -5,6 +5,7 @@ Without --table: everything. --download fetches the sets that DIR lacks; nothing
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import importlib.util
 import sys
@@ -70,7 +71,7 @@ def missing(name: str, data: Path | None) -> list[str]:
     return found + ([module] if module and importlib.util.find_spec(module) is None else [])
 
 
-def make(name: str, asked: object) -> None:
+def make(name: str, asked: argparse.Namespace) -> None:
     """One table into its page, again after every line: the longest come last."""
     table = TABLES[name]
     path = asked.out or (None if asked.only else PAGES[table.page])  # a part of a table does not replace the whole

@@ -12,6 +12,8 @@ from measure.clock import bandwidth
 from measure.rivals import ols59, ols59_gram_schmidt, rbf
 from scipy.linalg import cho_factor, cho_solve
 
+from .batch import gaussian_process, kernel_ridge
+from .equal import libsvm
 from .measures import Arrays, Rival, Task, error, forest, of_peak
 from .runner import Case
 
@@ -149,28 +151,10 @@ def dense(make: Any) -> Rival:
     return rival
 
 
-def _kernel_ridge(task: Task) -> Any:
-    from .batch import kernel_ridge
-
-    return kernel_ridge({}, task)
-
-
-def _gaussian_process(task: Task) -> Any:
-    from .batch import gaussian_process
-
-    return gaussian_process({}, task)
-
-
 def _svr(task: Task) -> Any:
     from sklearn.svm import SVR
 
     return SVR(C=1 / task["alpha"], gamma=task["gamma"])
-
-
-def _libsvm(task: Task) -> Any:
-    from .equal import libsvm
-
-    return libsvm({}, task, 0)
 
 
 def reduction(a: Arrays, task: Task) -> tuple[Any, Any]:
@@ -220,10 +204,10 @@ RIVALS: dict[str, Rival] = {
     "numpy OLS-59": numpy_ols59(ols59),
     "numpy OLS-59, Gram-Schmidt": numpy_ols59(ols59_gram_schmidt),
     "kernsift LSSVM": dense(lambda task: kernsift.LSSVMRegressor(gamma=task["gamma"], alpha=task["alpha"])),
-    "KernelRidge": dense(_kernel_ridge),
-    "GaussianProcessRegressor": dense(_gaussian_process),
+    "KernelRidge": dense(lambda task: kernel_ridge({}, task)),
+    "GaussianProcessRegressor": dense(lambda task: gaussian_process({}, task)),
     "SVR": dense(_svr),
-    "libsvm": dense(_libsvm),
+    "libsvm": dense(lambda task: libsvm({}, task, 0)),
     "kernsift SparseLSSVM": reduction,
     "numpy, solved anew at every size": numpy_reduction,
 }

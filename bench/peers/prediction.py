@@ -15,7 +15,7 @@ from .batch import kernel_ridge, nystroem, ridge, sampler
 from .equal import svm, trees
 from .measures import THREADS, Array, Arrays, Rival, Task, error, forest, of_peak
 from .runner import Case
-from .stream import named
+from .stream import linear, named
 
 TITLE = "Predictions"
 ABOUT = """A model of 500 kernels (500 features, 100 trees; the SVM as many vectors as it needs, KernelRidge on 500
@@ -134,12 +134,6 @@ def _adapter(task: Task) -> Any:
     return OnlineLSSVMRegressor(gamma=task["gamma"], alpha=0.1, max_basis=task["m"])
 
 
-def _linear(task: Task) -> Any:
-    from river import linear_model
-
-    return linear_model.LinearRegression()
-
-
 def _sgd(a: Arrays, task: Task) -> Any:
     from sklearn.linear_model import SGDRegressor
 
@@ -171,5 +165,5 @@ RIVALS: dict[str, Rival] = {
     "SVC": estimator(lambda a, task: svm(a, task, 0), slow=True),
     "lightgbm": estimator(lambda a, task: trees(a, task, 100)),
     "SGDRegressor": estimator(_sgd),
-    "river LinearRegression": river(_linear),
+    "river LinearRegression": river(linear),
 }

@@ -180,7 +180,7 @@ def _adapter(task: Task) -> Any:
     return OnlineLSSVMRegressor(gamma=task["gamma"], alpha=task["alpha"], max_basis=task["m"])
 
 
-def _linear(task: Task) -> Any:
+def linear(task: Task) -> Any:
     from river import linear_model
 
     return linear_model.LinearRegression()
@@ -206,7 +206,7 @@ RIVALS: dict[str, Rival] = {
     "numpy KRLS": numpy_krls,
     "dlib::krls": dlib_krls,
     "krls (PyPI)": pypi_krls,
-    "river LinearRegression": river(_linear),
+    "river LinearRegression": river(linear),
     "river HoeffdingAdaptiveTreeRegressor": river(_tree),
     "river KNNRegressor": river(_knn),
 }

@@ -1,4 +1,4 @@
-#include "bind/bind.hpp"
+#include "bind/settings.hpp"
 #include "core/stream/lstd.hpp"
 
 namespace kernsift {
@@ -22,8 +22,9 @@ struct Guarded {
     whole.check();
     return or_out_of_memory(work, [&] {
       const auto m = static_cast<double>(model.dictionary().size());
-      return "memory ran out: a value function of " + std::to_string(model.dictionary().size()) + " kernels takes up to " +
-             in_words(8 * 10 * m * m) + "; lower max_basis, give fewer transitions in a call, or raise the limit of this process";
+      return "memory ran out: a value function of " + std::to_string(model.dictionary().size()) +
+             " kernels takes up to " + in_words(8 * 10 * m * m) +
+             "; lower max_basis, give fewer transitions in a call, or raise the limit of this process";
     });
   }
 };
@@ -45,19 +46,29 @@ py::tuple learn(Guarded& self, const Array& S, const Array& r, const Array& S_ne
   py::array_t<std::uint8_t> outcome({s.rows(), Index(2)});
   py::array_t<std::int64_t> victim({s.rows(), Index(2)});
   py::array_t<bool> learned(s.rows());
-  const LSTDLog log{outcome.mutable_data(), victim.mutable_data(), learned.mutable_data()};
+  const LSTDLog log{{outcome.mutable_data(), victim.mutable_data()}, learned.mutable_data()};
   for (Index first = 0; first < s.rows(); first += kRowsBetweenSignals) {
     const Index count = std::min(kRowsBetweenSignals, s.rows() - first);
     self.locked([&] {
       self.whole.change([&] {
         self.model.learn(s.middleRows(first, count), reward.segment(first, count), s_next.middleRows(first, count),
-                         ends + first, starts + first,
-                         {log.outcome + 2 * first, log.victim + 2 * first, log.learned + first});
+                         ends + first, starts + first, {log.events.from(2 * first), log.learned + first});
       });
     });
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();  // Ctrl-C between two transitions
   }
   return py::make_tuple(outcome, victim, learned);
+}
+
+// What `of` makes of the number of each kernel's state.
+template <class Of>
+auto transitions(Of of) {
+  return [of](const Guarded& self) {
+    const auto ids = self.locked([&] { return self.model.dictionary().ids(); });
+    py::array_t<decltype(of(ids[0]))> out(static_cast<py::ssize_t>(ids.size()));
+    std::transform(ids.begin(), ids.end(), out.mutable_data(), of);
+    return out;
+  };
 }
 
 template <class Read>
@@ -80,49 +91,41 @@ auto reading_matrix(Read read) {
 void bind_lstd(py::module_& m) {
   using Model = KernelLSTD;
   py::class_<Guarded>(m, "KernelLSTD")
-      .def(py::init([](const Kernel& kernel, double alpha, double discount, double trace_decay, double novelty_tol,
-                       double usefulness_tol, const std::string& admission, Index max_basis, bool residual) {
-             const Admission rule{admission_rule(admission), novelty_tol, usefulness_tol};
-             return std::make_unique<Guarded>(
-                 kernel, LSTDSettings{alpha, discount, trace_decay, rule, max_basis, residual});
+      .def(py::init([](const Kernel& kernel, const py::kwargs& settings) {
+             return std::make_unique<Guarded>(kernel, settings_of<LSTDSettings>(settings));
            }),
-           py::arg("kernel"), py::arg("alpha"), py::arg("discount"), py::arg("trace_decay"), py::arg("novelty_tol"),
-           py::arg("usefulness_tol"), py::arg("admission"), py::arg("max_basis"), py::arg("residual"))
+           py::arg("kernel"))
       .def("__reduce__",
            [](const Guarded& self) {
-             const LSTDSettings& s = self.model.settings();
-             const py::tuple arguments = py::make_tuple(
-                 self.model.dictionary().kernel(), s.alpha, s.discount, s.trace_decay, s.admission.novelty_tol,
-                 s.admission.usefulness_tol, rule_name(s.admission.rule), s.max_basis, s.residual);
-             return py::make_tuple(py::module_::import("kernsift._core").attr("rebuild"),
-                                   py::make_tuple(py::type::of<Guarded>(), arguments,
-                                                  to_dict(self.locked([&] { return self.model.save(); }))));
+             return rebuilt_from<Guarded>(self.model.dictionary().kernel(), to_dict(self.model.settings()),
+                                          self.locked([&] { return self.model.save(); }));
            })
-      .def("restore",
-           [](Guarded& self, const py::dict& state) {
-             const Arrays arrays = from_dict(state);
-             self.locked([&] { self.model.load(arrays); });
-           },
-           py::arg("state"))
+      .def(
+          "restore",
+          [](Guarded& self, const py::dict& state) {
+            const Arrays arrays = from_dict(state);
+            self.locked([&] { self.model.load(arrays); });
+          },
+          py::arg("state"))
       .def("state", [](const Guarded& self) { return to_dict(self.locked([&] { return self.model.save(); })); })
       .def("learn", &learn, py::arg("S").noconvert(), py::arg("r").noconvert(), py::arg("S_next").noconvert(),
            py::arg("terminal").noconvert(), py::arg("start").noconvert())
-      .def("predict",
-           [](const Guarded& self, const Array& S) {
-             const auto s = rows(S, self.model.dictionary().kernel().n_features(), "S");
-             Array out = array(s.rows());
-             Eigen::Map<RowMatrix> values(out.mutable_data(), s.rows(), 1);
-             self.locked([&] { self.model.predict(s, values); });
-             return out;
-           },
-           py::arg("S").noconvert())
+      .def(
+          "predict",
+          [](const Guarded& self, const Array& S) {
+            const auto s = rows(S, self.model.dictionary().kernel().n_features(), "S");
+            Array out = array(s.rows());
+            Eigen::Map<RowMatrix> values(out.mutable_data(), s.rows(), 1);
+            self.locked([&] { self.model.predict(s, values); });
+            return out;
+          },
+          py::arg("S").noconvert())
+      .def_property_readonly("settings", [](const Guarded& self) { return to_dict(self.model.settings()); })
       .def_property_readonly("kernel", [](const Guarded& self) { return self.model.dictionary().kernel(); })
       .def_property_readonly("basis", reading_matrix([](const Model& x) { return Matrix(x.dictionary().vectors()); }))
-      .def_property_readonly("indices",
-                             [](const Guarded& self) {
-                               const auto ids = self.locked([&] { return self.model.dictionary().ids(); });
-                               return py::array_t<std::int64_t>(static_cast<py::ssize_t>(ids.size()), ids.data());
-                             })
+      // The dictionary numbers states, two a transition.
+      .def_property_readonly("indices", transitions([](std::int64_t id) { return id / 2; }))
+      .def_property_readonly("is_next", transitions([](std::int64_t id) { return id % 2 == 1; }))
       .def_property_readonly("coef", reading_vector([](const Model& x) { return x.coef(); }))
       .def_property_readonly("trace", reading_vector([](const Model& x) { return x.trace(); }))
       .def_property_readonly("inverse_P", reading_matrix([](const Model& x) { return x.inverse_P(); }))

@@ -1,29 +1,36 @@
 #include <algorithm>
 #include <cmath>
 
-#include "bind/bind.hpp"
+#include "bind/settings.hpp"
 #include "core/base/limits.hpp"
-#include "core/stream/online_lssvm.hpp"
+#include "core/stream/literal_model.hpp"
+#include "core/stream/online_model.hpp"
+#include "core/stream/prequential.hpp"
 
 namespace kernsift {
 
 namespace {
 
-// One model and its locks. The GIL is released first, `learning` locked second and `mutex` third, always in this order, so
-// that a thread that waits for a lock never holds the GIL.
-template <class State>
+// The papers' form has no second pass and keeps its ridge.
+template <class Model>
+constexpr bool kBeyondThePapers = std::is_same_v<Model, OnlineModel>;
+
+// One model and its locks. The GIL is released first, `learning` locked second and `mutex` third, always in this order,
+// so that a thread that waits for a lock never holds the GIL.
+template <class Model>
 struct Guarded {
   // Never change, so that they are read without the lock: a second pass replaces all of the model.
   const Kernel kernel;
   const Index n_outputs;
-  mutable OnlineLSSVM<State> model;  // reading brings it up to date with the rows learned
+  mutable Model model;  // reading brings it up to date with the rows learned
   mutable ModelMutex mutex;
-  ModelMutex learning;  // of who learns: a second pass holds it from the first row to the last, and others read meanwhile
+  // Of who learns: a second pass holds it from the first row to the last, and others read meanwhile.
+  ModelMutex learning;
   mutable Wholeness whole;
 
   Guarded(const Kernel& k, Index outputs, const OnlineSettings& settings)
       : kernel(k), n_outputs(outputs), model(k, outputs, settings) {}
-  explicit Guarded(const OnlineLSSVM<State>& other)
+  explicit Guarded(const Model& other)
       : kernel(other.dictionary().kernel()), n_outputs(other.n_outputs()), model(other) {}
 
   template <class Work>
@@ -38,8 +45,8 @@ struct Guarded {
     const auto m = static_cast<double>(model.dictionary().size()), d = static_cast<double>(kernel.n_features()),
                c = static_cast<double>(n_outputs), ring = static_cast<double>(model.settings().exact_rows);
     const double bytes = 8 * (10 * m * m + 2 * m * (d + c) + ring * (2.5 * m + d + c));
-    return "memory ran out: an online model of " + std::to_string(model.dictionary().size()) +
-           " kernels takes up to " + in_words(bytes) + " beside the rows; lower max_basis" +
+    return "memory ran out: an online model of " + std::to_string(model.dictionary().size()) + " kernels takes up to " +
+           in_words(bytes) + " beside the rows; lower max_basis" +
            (ring > 0 ? (model.settings().window ? " or window" : " or exact_rows") : "") +
            ", give fewer rows in a call, or raise the limit of this process";
   }
@@ -90,8 +97,8 @@ struct Guarded {
 constexpr Index kRowsBetweenSignals = 1024;
 
 // Learns rows a bounded number at a time, so that Ctrl-C is heard between two of them.
-template <class State, class Log>
-void learn_in_steps(Guarded<State>& self, const Rows& x, const Rows& y, const ConstVectorRef& v, bool exact_apriori,
+template <class Model, class Log>
+void learn_in_steps(Guarded<Model>& self, const Rows& x, const Rows& y, const ConstVectorRef& v, bool exact_apriori,
                     const Log& log) {
   for (Index first = 0; first < x.rows();) {
     Index count = 0;
@@ -107,8 +114,8 @@ void learn_in_steps(Guarded<State>& self, const Rows& x, const Rows& y, const Co
 
 // Rows to learn as the caller's buffers hold them, of the widths the model expects.
 struct Samples {
-  template <class State>
-  Samples(const Guarded<State>& self, const Array& X, const Array& Y, const Array& weights)
+  template <class Model>
+  Samples(const Guarded<Model>& self, const Array& X, const Array& Y, const Array& weights)
       : x(rows(X, self.kernel.n_features(), "X")),
         y(rows(Y, self.n_outputs, "Y")),
         v(vector(weights, x.rows(), "sample_weight")) {
@@ -118,8 +125,8 @@ struct Samples {
   Eigen::Map<const Vector> v;
 };
 
-template <class State>
-py::tuple learn(Guarded<State>& self, const Array& X, const Array& Y, const Array& weights, bool exact_apriori,
+template <class Model>
+py::tuple learn(Guarded<Model>& self, const Array& X, const Array& Y, const Array& weights, bool exact_apriori,
                 Index threads) {
   const Samples samples(self, X, Y, weights);
   const auto &x = samples.x, &y = samples.y;
@@ -130,50 +137,53 @@ py::tuple learn(Guarded<State>& self, const Array& X, const Array& Y, const Arra
   std::uint8_t* const outcomes = outcome.mutable_data();
   std::int64_t* const victims = victim.mutable_data();
   const auto log = [&](Index first, Index count) {
-    return LearnLog{f.middleRows(first, count), outcomes + first, victims + first, exact_apriori, threads};
+    return LearnLog{f.middleRows(first, count), {outcomes + first, victims + first}, exact_apriori, threads};
   };
   learn_in_steps(self, x, y, samples.v, exact_apriori, log);
   return py::make_tuple(apriori, outcome, victim);
 }
 
 // On a copy, so that an interrupted second pass leaves the first one's model. Who learns meanwhile waits.
-template <class State>
-void refit(Guarded<State>& self, const Array& X, const Array& Y, const Array& weights, Index threads) {
-  if (!State::kLearnsRuns) throw std::invalid_argument("the explicit engine has no refit");
-  const Samples samples(self, X, Y, weights);
-  const auto &x = samples.x, &y = samples.y;
-  std::unique_lock<ModelMutex> turn(self.learning, std::defer_lock);
-  {
-    py::gil_scoped_release unlocked;
-    turn.lock();
+template <class Model>
+void refit(Guarded<Model>& self, const Array& X, const Array& Y, const Array& weights, Index threads) {
+  if constexpr (!kBeyondThePapers<Model>) {
+    throw std::invalid_argument("the explicit engine has no refit");
+  } else {
+    const Samples samples(self, X, Y, weights);
+    const auto &x = samples.x, &y = samples.y;
+    std::unique_lock<ModelMutex> turn(self.learning, std::defer_lock);
+    {
+      py::gil_scoped_release unlocked;
+      turn.lock();
+    }
+    Guarded<Model> again(self.locked([&] {
+      self.whole.check();
+      return self.model;
+    }));
+    RowMatrix apriori;
+    std::vector<std::uint8_t> outcome;
+    std::vector<std::int64_t> victim;
+    const auto log = [&](Index, Index count) {
+      apriori.resize(count, y.cols());
+      outcome.resize(static_cast<std::size_t>(count));
+      victim.resize(static_cast<std::size_t>(count));
+      return LearnLog{apriori, {outcome.data(), victim.data()}, false, threads};
+    };
+    again.model.begin_refit();
+    learn_in_steps(again, x, y, samples.v, false, log);
+    self.locked([&] {
+      again.model.end_refit();
+      self.whole.change([&] { self.model = std::move(again.model); });
+    });
   }
-  Guarded<State> again(self.locked([&] {
-    self.whole.check();
-    return self.model;
-  }));
-  RowMatrix apriori;
-  std::vector<std::uint8_t> outcome;
-  std::vector<std::int64_t> victim;
-  const auto log = [&](Index, Index count) {
-    apriori.resize(count, y.cols());
-    outcome.resize(static_cast<std::size_t>(count));
-    victim.resize(static_cast<std::size_t>(count));
-    return LearnLog{apriori, outcome.data(), victim.data(), false, threads};
-  };
-  again.model.begin_refit();
-  learn_in_steps(again, x, y, samples.v, false, log);
-  self.locked([&] {
-    again.model.end_refit();
-    self.whole.change([&] { self.model = std::move(again.model); });
-  });
 }
 
 // One row at a time: the prediction (and its parts of the variance) before the row `delay` earlier is learned. Step i
 // predicts row i and learns row i - delay; of all steps those from `begin` to `end`, to the last if that is negative.
-template <class State>
-py::tuple prequential(Guarded<State>& self, const Array& X, const Array& Y, const Array& weights, Index delay,
+template <class Model>
+py::tuple prequential(Guarded<Model>& self, const Array& X, const Array& Y, const Array& weights, Index delay,
                       bool with_variance, Index begin, Index end) {
-  OnlineLSSVM<State>& model = self.model;
+  Model& model = self.model;
   const Samples samples(self, X, Y, weights);
   const auto &x = samples.x, &y = samples.y;
   Array apriori = array(x.rows(), y.cols()), variance = array(with_variance ? x.rows() : 0, y.cols());
@@ -183,7 +193,8 @@ py::tuple prequential(Guarded<State>& self, const Array& X, const Array& Y, cons
   const Index steps = end < 0 ? x.rows() + delay : std::min(end, x.rows() + delay);
   for (Index first = std::max<Index>(begin, 0); first < steps; first += kRowsBetweenSignals) {
     self.changed([&] {
-      model.prequential(x, y, samples.v, delay, first, std::min(first + kRowsBetweenSignals, steps), f, s2, sizes);
+      kernsift::prequential(model, x, y, samples.v, delay, first, std::min(first + kRowsBetweenSignals, steps), f, s2,
+                            sizes);
     });
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
   }
@@ -191,14 +202,15 @@ py::tuple prequential(Guarded<State>& self, const Array& X, const Array& Y, cons
 }
 
 // `y` is a float or an array of the outputs: making an array of one number costs as much as fifty kernels.
-template <class State>
-void update(Guarded<State>& self, const Array& x, const py::object& y, double weight) {
+template <class Model>
+void update(Guarded<Model>& self, const Array& x, const py::object& y, double weight) {
   const auto row = vector(x, self.kernel.n_features(), "x");
   const bool one = py::isinstance<py::float_>(y);
   const double number = one ? py::cast<double>(y) : 0.0;
   const Array values = one ? array(0) : py::cast<Array>(y);
   if (one && self.n_outputs != 1) throw std::invalid_argument("y must have one value per output");
-  const Eigen::Map<const Vector> target = one ? Eigen::Map<const Vector>(&number, 1) : vector(values, self.n_outputs, "y");
+  const Eigen::Map<const Vector> target =
+      one ? Eigen::Map<const Vector>(&number, 1) : vector(values, self.n_outputs, "y");
   if (!row.allFinite() || !target.allFinite() || !(weight >= 0) || !std::isfinite(weight))
     throw std::invalid_argument("x, y and sample_weight must be finite, and the weight not negative");
   if (weight > 0 && !(weight >= kSmallest && weight <= kLargest && target.cwiseAbs().maxCoeff() <= kLargest))
@@ -213,138 +225,153 @@ void update(Guarded<State>& self, const Array& x, const py::object& y, double we
     throw std::invalid_argument("x is too large for this kernel: k(x, x) is beyond 1e+100 and its square overflows");
 }
 
-template <class State>
-py::dict save(const Guarded<State>& self) {
+template <class Model>
+py::dict save(const Guarded<Model>& self) {
   return to_dict(self.settled([&] { return self.model.save(); }));
 }
 
-template <class State>
-void load(Guarded<State>& self, const py::dict& state) {
+template <class Model>
+void load(Guarded<Model>& self, const py::dict& state) {
   const Arrays arrays = from_dict(state);
   self.changed([&] { self.model.load(arrays); });
 }
 
-template <class State>
+template <class Model>
+py::dict settings_of(const Guarded<Model>& self) {
+  py::dict settings = to_dict(self.locked([&] { return self.model.settings(); }));  // the ridge may change
+  settings["n_outputs"] = self.n_outputs;
+  return settings;
+}
+
+// Reads a settled model: a number, or numbers by output or by kernel.
+template <class Model, class Read>
+auto reading(Read read) {
+  return [read](const Guarded<Model>& self) { return self.settled([&] { return read(self.model); }); };
+}
+template <class Model, class Read>
+auto reading_vector(Read read) {
+  return [read](const Guarded<Model>& self) {
+    return vector_to_numpy(self.settled([&]() -> Vector { return read(self.model); }));
+  };
+}
+template <class Model, class Read>
+auto reading_matrix(Read read) {
+  return [read](const Guarded<Model>& self) {
+    return to_numpy(self.settled([&]() -> Matrix { return read(self.model); }));
+  };
+}
+
+template <class M>
 void bind_engine(py::module_& m, const char* name) {
-  using Model = Guarded<State>;
+  using Model = Guarded<M>;
   py::class_<Model>(m, name)
-      .def(py::init([](const Kernel& kernel, Index n_outputs, double alpha, double novelty_tol, double usefulness_tol,
-                       const std::string& admission, Index max_basis, bool fit_intercept, Index swap_until,
-                       Index exact_rows, double forgetting, const std::string& policy, bool window, double hysteresis) {
-             const Admission rule{admission_rule(admission), novelty_tol, usefulness_tol};
-             const OnlineSettings settings{alpha,      rule,       max_basis, fit_intercept,
-                                           swap_until, exact_rows, forgetting, window, hysteresis, on_full(policy)};
-             if (window && exact_rows < 2) throw std::invalid_argument("a window holds two rows or more");
-             if (!State::kLearnsRuns && (swap_until > 0 || exact_rows > 0 || forgetting < 1))
-               throw std::invalid_argument("the explicit engine is the papers' form: no swap_until, exact_rows or forgetting");
-             return std::make_unique<Model>(kernel, n_outputs, settings);
+      .def(py::init([](const Kernel& kernel, Index n_outputs, const py::kwargs& settings) {
+             return std::make_unique<Model>(kernel, n_outputs, kernsift::settings_of<OnlineSettings>(settings));
            }),
-           py::arg("kernel"), py::arg("n_outputs"), py::arg("alpha"), py::arg("novelty_tol"),
-           py::arg("usefulness_tol"), py::arg("admission"), py::arg("max_basis"), py::arg("fit_intercept"),
-           py::arg("swap_until") = 0, py::arg("exact_rows") = 0, py::arg("forgetting") = 1.0, py::arg("on_full") = "prune",
-           py::arg("window") = false, py::arg("hysteresis") = 1.0)
-      // A plain py::pickle leaves a class that skops and pickle protocol 1 cannot rebuild without aborting.
+           py::arg("kernel"), py::arg("n_outputs"))
       .def("__reduce__",
            [](const Model& self) {
-             const auto settings_and_state =
-                 self.settled([&] { return std::make_pair(self.model.settings(), self.model.save()); });
-             const OnlineSettings& s = settings_and_state.first;  // the ridge may change
-             const py::tuple arguments =
-                 py::make_tuple(self.kernel, self.n_outputs, s.alpha,
-                                s.admission.novelty_tol, s.admission.usefulness_tol, rule_name(s.admission.rule),
-                                s.max_basis, s.fit_intercept, s.swap_until, s.exact_rows, s.forgetting,
-                                on_full_name(s.on_full), s.window, s.hysteresis);
-             return py::make_tuple(py::module_::import("kernsift._core").attr("rebuild"),
-                                   py::make_tuple(py::type::of<Model>(), arguments, to_dict(settings_and_state.second)));
+             const auto now = self.settled([&] { return std::make_pair(self.model.settings(), self.model.save()); });
+             py::dict settings = to_dict(now.first);  // the ridge may change
+             settings["n_outputs"] = self.n_outputs;
+             return rebuilt_from<Model>(self.kernel, settings, now.second);
            })
-      .def("restore", &load<State>, py::arg("state"))
-      .def("state", &save<State>)
-      .def("learn", &learn<State>, py::arg("X").noconvert(), py::arg("Y").noconvert(),
-           py::arg("sample_weight").noconvert(), py::arg("exact_apriori") = true, py::arg("threads") = 1)
-      .def("prequential", &prequential<State>, py::arg("X").noconvert(), py::arg("Y").noconvert(),
+      .def("restore", &load<M>, py::arg("state"))
+      .def("state", &save<M>)
+      .def("learn", &learn<M>, py::arg("X").noconvert(), py::arg("Y").noconvert(), py::arg("sample_weight").noconvert(),
+           py::arg("exact_apriori") = true, py::arg("threads") = 1)
+      .def("prequential", &prequential<M>, py::arg("X").noconvert(), py::arg("Y").noconvert(),
            py::arg("sample_weight").noconvert(), py::arg("delay"), py::arg("with_variance"), py::arg("begin") = 0,
            py::arg("end") = -1)
-      .def("update", &update<State>, py::arg("x").noconvert(), py::arg("y"), py::arg("sample_weight"))
-      .def("predict_one",
-           [](const Model& self, const Array& x) {
-             const auto row = vector(x, self.kernel.n_features(), "x");
-             if (!row.allFinite()) throw std::invalid_argument("x holds NaN or infinity");
-             Array out = array(self.n_outputs);
-             auto f = vector_out(out);
-             self.read_one([&] { self.model.predict_one(row, f); });
-             return out;
-           },
-           py::arg("x").noconvert())
-      .def("refit", &refit<State>, py::arg("X").noconvert(), py::arg("Y").noconvert(),
-           py::arg("sample_weight").noconvert(), py::arg("threads") = 1)
-      .def("change_ridge",
-           [](Model& self, double alpha) {
-             if (!State::kLearnsRuns) throw std::invalid_argument("the explicit engine keeps its ridge");
-             if (!(alpha > 0) || !std::isfinite(alpha)) throw std::invalid_argument("alpha must be positive and finite");
-             bool changed = false;
-             self.changed([&] { changed = self.model.change_ridge(alpha); });
-             return changed;
-           },
-           py::arg("alpha"))
-      .def("prune",
-           [](Model& self, Index kernels) {
-             if (kernels < 1) throw std::invalid_argument("at least one kernel must stay");
-             self.changed([&] { self.model.prune(kernels); });
-           },
-           py::arg("kernels"))
-      .def("predict",
-           [](const Model& self, const Array& X, Index threads) {
-             const auto x = rows(X, self.kernel.n_features(), "X");
-             Array out = array(x.rows(), self.n_outputs);
-             auto f = rows_out(out);
-             self.settled([&] { self.model.predict(x, f, threads); });
-             return out;
-           },
-           py::arg("X").noconvert(), py::arg("threads") = 1)
-      .def("variance",
-           [](const Model& self, const Array& X, Index threads) {
-             const auto x = rows(X, self.kernel.n_features(), "X");
-             Array spread = array(x.rows()), delta = array(x.rows());
-             auto s = vector_out(spread), d = vector_out(delta);
-             self.settled([&] { self.model.variance(x, s, d, threads); });
-             return py::make_tuple(spread, delta);
-           },
-           py::arg("X").noconvert(), py::arg("threads") = 1)
+      .def("update", &update<M>, py::arg("x").noconvert(), py::arg("y"), py::arg("sample_weight"))
+      .def(
+          "predict_one",
+          [](const Model& self, const Array& x) {
+            const auto row = vector(x, self.kernel.n_features(), "x");
+            if (!row.allFinite()) throw std::invalid_argument("x holds NaN or infinity");
+            Array out = array(self.n_outputs);
+            auto f = vector_out(out);
+            self.read_one([&] { self.model.predict_one(row, f); });
+            return out;
+          },
+          py::arg("x").noconvert())
+      .def("refit", &refit<M>, py::arg("X").noconvert(), py::arg("Y").noconvert(), py::arg("sample_weight").noconvert(),
+           py::arg("threads") = 1)
+      .def(
+          "change_ridge",
+          [](Model& self, double alpha) {
+            bool changed = false;
+            if constexpr (!kBeyondThePapers<M>) {
+              throw std::invalid_argument("the explicit engine keeps its ridge");
+            } else {
+              if (!(alpha > 0) || !std::isfinite(alpha))
+                throw std::invalid_argument("alpha must be positive and finite");
+              self.changed([&] { changed = self.model.change_ridge(alpha); });
+            }
+            return changed;
+          },
+          py::arg("alpha"))
+      .def(
+          "prune",
+          [](Model& self, Index kernels) {
+            if (kernels < 1) throw std::invalid_argument("at least one kernel must stay");
+            self.changed([&] { self.model.prune(kernels); });
+          },
+          py::arg("kernels"))
+      .def(
+          "predict",
+          [](const Model& self, const Array& X, Index threads) {
+            const auto x = rows(X, self.kernel.n_features(), "X");
+            Array out = array(x.rows(), self.n_outputs);
+            auto f = rows_out(out);
+            self.settled([&] { self.model.predict(x, f, threads); });
+            return out;
+          },
+          py::arg("X").noconvert(), py::arg("threads") = 1)
+      .def(
+          "variance",
+          [](const Model& self, const Array& X, Index threads) {
+            const auto x = rows(X, self.kernel.n_features(), "X");
+            Array spread = array(x.rows()), delta = array(x.rows());
+            auto s = vector_out(spread), d = vector_out(delta);
+            self.settled([&] { self.model.variance(x, s, d, threads); });
+            return py::make_tuple(spread, delta);
+          },
+          py::arg("X").noconvert(), py::arg("threads") = 1)
       .def_property_readonly("alpha",
                              [](const Model& self) { return self.locked([&] { return self.model.settings().alpha; }); })
       // Of one moment, whatever another thread learns meanwhile: so do these two.
-      .def("predict_with_spread",
-           [](const Model& self, const Array& X, Index threads) {
-             const auto x = rows(X, self.kernel.n_features(), "X");
-             Array out = array(x.rows(), self.n_outputs), spread = array(x.rows()), delta = array(x.rows());
-             auto f = rows_out(out);
-             auto s = vector_out(spread), d = vector_out(delta);
-             double alpha = 0;
-             const Vector noise = self.settled([&] {
-               self.model.predict(x, f, threads);
-               self.model.variance(x, s, d, threads);
-               alpha = self.model.settings().alpha;  // the ridge may change
-               return self.model.noise_variance();
-             });
-             return py::make_tuple(out, spread, delta, vector_to_numpy(noise), alpha);
-           },
-           py::arg("X").noconvert(), py::arg("threads") = 1)
+      .def(
+          "predict_with_spread",
+          [](const Model& self, const Array& X, Index threads) {
+            const auto x = rows(X, self.kernel.n_features(), "X");
+            Array out = array(x.rows(), self.n_outputs), spread = array(x.rows()), delta = array(x.rows());
+            auto f = rows_out(out);
+            auto s = vector_out(spread), d = vector_out(delta);
+            double alpha = 0;
+            const Vector noise = self.settled([&] {
+              self.model.predict(x, f, threads);
+              self.model.variance(x, s, d, threads);
+              alpha = self.model.settings().alpha;  // the ridge may change
+              return noise_variance(self.model);
+            });
+            return py::make_tuple(out, spread, delta, vector_to_numpy(noise), alpha);
+          },
+          py::arg("X").noconvert(), py::arg("threads") = 1)
       .def_property_readonly("expansion",
                              [](const Model& self) {
                                Matrix basis, coef;
                                const Vector intercept = self.settled([&] {
                                  basis = self.model.dictionary().vectors();
                                  coef = self.coefficients();
-                                 return self.model.state().intercept();
+                                 return self.model.intercept();
                                });
                                return py::make_tuple(to_numpy(basis), to_numpy(coef), vector_to_numpy(intercept));
                              })
+      .def_property_readonly("settings", &settings_of<M>)
       .def_property_readonly("n_outputs", [](const Model& self) { return self.n_outputs; })
       .def_property_readonly("kernel", [](const Model& self) { return self.kernel; })
-      .def_property_readonly("basis",
-                             [](const Model& self) {
-                               return to_numpy(self.settled([&] { return Matrix(self.model.dictionary().vectors()); }));
-                             })
+      .def_property_readonly("basis", reading_matrix<M>([](const M& x) { return Matrix(x.dictionary().vectors()); }))
       .def_property_readonly("indices",
                              [](const Model& self) {
                                const auto ids = self.settled([&] { return self.model.dictionary().ids(); });
@@ -352,40 +379,18 @@ void bind_engine(py::module_& m, const char* name) {
                              })
       .def_property_readonly(
           "coef", [](const Model& self) { return to_numpy(self.settled([&] { return self.coefficients(); })); })
-      .def_property_readonly("intercept",
-                             [](const Model& self) {
-                               return vector_to_numpy(self.settled([&] { return self.model.state().intercept(); }));
-                             })
-      .def_property_readonly("cost",
-                             [](const Model& self) {
-                               return vector_to_numpy(self.settled([&] { return self.model.cost(); }));
-                             })
-      .def_property_readonly(
-          "gcv", [](const Model& self) { return vector_to_numpy(self.settled([&] { return self.model.gcv(); })); })
-      .def_property_readonly("noise_variance",
-                             [](const Model& self) {
-                               return vector_to_numpy(self.settled([&] { return self.model.noise_variance(); }));
-                             })
-      .def_property_readonly("log_evidence",
-                             [](const Model& self) {
-                               return vector_to_numpy(self.settled([&] { return self.model.log_evidence(); }));
-                             })
-      .def_property_readonly("inverse_P",
-                             [](const Model& self) {
-                               return to_numpy(self.settled([&] { return self.model.state().inverse_P(); }));
-                             })
-      .def_property_readonly("log_det",
-                             [](const Model& self) { return self.settled([&] { return self.model.state().log_det(); }); })
-      .def_property_readonly("dof",
-                             [](const Model& self) { return self.settled([&] { return self.model.state().dof(); }); })
-      .def_property_readonly(
-          "rss", [](const Model& self) { return vector_to_numpy(self.settled([&] { return self.model.rss(); })); })
-      .def_property_readonly(
-          "n_basis", [](const Model& self) { return self.settled([&] { return self.model.dictionary().size(); }); })
-      .def_property_readonly(
-          "rows_seen", [](const Model& self) { return self.settled([&] { return self.model.rows_seen(); }); })
-      .def_property_readonly(
-          "rows_learned", [](const Model& self) { return self.settled([&] { return self.model.rows_learned(); }); })
+      .def_property_readonly("intercept", reading_vector<M>([](const M& x) { return x.intercept(); }))
+      .def_property_readonly("cost", reading_vector<M>([](const M& x) { return x.cost(); }))
+      .def_property_readonly("gcv", reading_vector<M>([](const M& x) { return gcv(x); }))
+      .def_property_readonly("noise_variance", reading_vector<M>([](const M& x) { return noise_variance(x); }))
+      .def_property_readonly("log_evidence", reading_vector<M>([](const M& x) { return log_evidence(x); }))
+      .def_property_readonly("rss", reading_vector<M>([](const M& x) { return x.rss(); }))
+      .def_property_readonly("inverse_P", reading_matrix<M>([](const M& x) { return x.inverse_P(); }))
+      .def_property_readonly("log_det", reading<M>([](const M& x) { return x.log_det(); }))
+      .def_property_readonly("dof", reading<M>([](const M& x) { return x.dof(); }))
+      .def_property_readonly("n_basis", reading<M>([](const M& x) { return x.dictionary().size(); }))
+      .def_property_readonly("rows_seen", reading<M>([](const M& x) { return x.rows_seen(); }))
+      .def_property_readonly("rows_learned", reading<M>([](const M& x) { return x.rows_learned(); }))
       .def_property_readonly("counters", [](const Model& self) {
         const Counters c = self.settled([&] { return self.model.counters(); });
         return py::array_t<std::int64_t>(static_cast<py::ssize_t>(c.size()), c.data());
@@ -397,14 +402,14 @@ void bind_engine(py::module_& m, const char* name) {
 void bind_online(py::module_& m) {
   m.def(
       "rebuild",
-      [](const py::type& engine, const py::tuple& arguments, const py::dict& state) {
-        py::object model = engine(*arguments);
+      [](const py::type& engine, const Kernel& kernel, const py::dict& settings, const py::dict& state) {
+        py::object model = engine(kernel, **settings);
         model.attr("restore")(state);
         return model;
       },
-      py::arg("engine"), py::arg("arguments"), py::arg("state"));
-  bind_engine<OrthonormalState>(m, "OnlineLSSVM");
-  bind_engine<InverseState>(m, "OnlineInverse");
+      py::arg("engine"), py::arg("kernel"), py::arg("settings"), py::arg("state"));
+  bind_engine<OnlineModel>(m, "OnlineLSSVM");
+  bind_engine<LiteralModel>(m, "OnlineInverse");
 }
 
 }  // namespace kernsift

@@ -1,4 +1,4 @@
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,7 +100,7 @@ def select_rpcholesky(
 ) -> tuple[NDArray[np.int64], Array]: ...
 def pivoted_memory(*, rows: int, max_basis: int, d: int, block: int) -> float: ...
 def whitening_growth(L: Array) -> float: ...
-def rebuild(engine: type[_Engine], arguments: tuple[Any, ...], state: dict[str, Array]) -> _Engine: ...
+def rebuild(engine: type[_Engine], kernel: Kernel, settings: dict[str, Any], state: dict[str, Array]) -> _Engine: ...
 def forward_selection(
     kernels: list[Kernel],
     *,
@@ -330,25 +330,25 @@ class UnsymmetricInverse:
     def border(self, u: Array, v: Array, schur: float) -> None: ...
     def remove(self, i: int) -> None: ...
 
+class _OnlineSettings(TypedDict, total=False):
+    alpha: float
+    novelty_tol: float
+    usefulness_tol: float
+    admission: str
+    max_basis: int
+    fit_intercept: bool
+    swap_until: int
+    exact_rows: int
+    forgetting: float
+    on_full: str
+    window: bool
+    hysteresis: float
+
 class _Online:
-    def __init__(
-        self,
-        kernel: Kernel,
-        n_outputs: int,
-        alpha: float,
-        novelty_tol: float,
-        usefulness_tol: float,
-        admission: str,
-        max_basis: int,
-        fit_intercept: bool,
-        swap_until: int = 0,
-        exact_rows: int = 0,
-        forgetting: float = 1.0,
-        on_full: str = "prune",
-        window: bool = False,
-        hysteresis: float = 1.0,
-    ) -> None: ...
+    def __init__(self, kernel: Kernel, n_outputs: int, **settings: Unpack[_OnlineSettings]) -> None: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
+    @property
+    def settings(self) -> dict[str, Any]: ...
     def restore(self, state: dict[str, Array]) -> None: ...
     def state(self) -> dict[str, Array]: ...
     def learn(
@@ -416,20 +416,21 @@ class _Online:
 class OnlineLSSVM(_Online): ...
 class OnlineInverse(_Online): ...
 
+class _LSTDSettings(TypedDict, total=False):
+    alpha: float
+    discount: float
+    trace_decay: float
+    novelty_tol: float
+    usefulness_tol: float
+    admission: str
+    max_basis: int
+    residual: bool
+
 class KernelLSTD:
-    def __init__(
-        self,
-        kernel: Kernel,
-        alpha: float,
-        discount: float,
-        trace_decay: float,
-        novelty_tol: float,
-        usefulness_tol: float,
-        admission: str,
-        max_basis: int,
-        residual: bool,
-    ) -> None: ...
+    def __init__(self, kernel: Kernel, **settings: Unpack[_LSTDSettings]) -> None: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
+    @property
+    def settings(self) -> dict[str, Any]: ...
     def restore(self, state: dict[str, Array]) -> None: ...
     def state(self) -> dict[str, Array]: ...
     def learn(
@@ -442,6 +443,8 @@ class KernelLSTD:
     def basis(self) -> Array: ...
     @property
     def indices(self) -> NDArray[np.int64]: ...
+    @property
+    def is_next(self) -> NDArray[np.bool_]: ...
     @property
     def coef(self) -> Array: ...
     @property

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone, is_classifier
 
 from . import _core
+from .base.validation import take_over
 from .io.record_batches import numbers_of
 from .subset.base import SubsetBase
 from .subset.state import SubsetState
@@ -102,8 +103,7 @@ def fit(
     model.merge(_tree(states, add_up, split_every).compute())
     if names is not None:
         model.feature_names_in_ = np.array(names, dtype=object)
-    estimator.__dict__.clear()
-    estimator.__dict__.update(model.__dict__)
+    take_over(estimator, model)
     return estimator
 
 

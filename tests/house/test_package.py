@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import pickle
 import subprocess
 import sys
 from importlib.resources import files
@@ -158,6 +159,62 @@ def test_stub_arguments_are_those_of_the_core():
             for argument in wanted:
                 if argument != "i":
                     assert f"{argument}:" in signature, (node.name, function.name, argument, signature)
+
+
+def test_settings_in_the_stub_are_those_of_the_core_s_tables():
+    stub = ast.parse((files("kernsift") / "_core.pyi").read_text())
+    typed = {
+        node.name: {field.target.id: field.annotation.id for field in node.body}
+        for node in stub.body
+        if isinstance(node, ast.ClassDef) and [base.id for base in node.bases] == ["TypedDict"]
+    }
+    kernel = _core.Kernel("rbf", np.ones(2), 3, 1.0, np.zeros(2))
+    online, literal, lstd = _core.OnlineLSSVM(kernel, 3), _core.OnlineInverse(kernel, 3), _core.KernelLSTD(kernel)
+    assert online.settings == literal.settings
+    assert online.settings["n_outputs"] == 3
+    core = {"_OnlineSettings": {**online.settings}, "_LSTDSettings": lstd.settings}
+    del core["_OnlineSettings"]["n_outputs"]
+    assert typed == {name: {k: type(v).__name__ for k, v in table.items()} for name, table in core.items()}
+
+
+def test_settings_cross_the_border_by_name():
+    kernel = _core.Kernel("rbf", np.ones(2), 3, 1.0, np.zeros(2))
+    online = {
+        "alpha": 0.5,
+        "novelty_tol": 0.125,
+        "usefulness_tol": 0.25,
+        "admission": "two-part",
+        "max_basis": 7,
+        "fit_intercept": False,
+        "swap_until": 11,
+        "exact_rows": 5,
+        "forgetting": 1.0,
+        "on_full": "drop-oldest",
+        "window": True,
+        "hysteresis": 0.75,
+        "n_outputs": 2,
+    }
+    lstd = {
+        "alpha": 0.5,
+        "discount": 0.75,
+        "trace_decay": 0.25,
+        "novelty_tol": 0.125,
+        "usefulness_tol": 0.0625,
+        "admission": "novelty",
+        "max_basis": 9,
+        "residual": True,
+    }
+    for engine, settings in ((_core.OnlineLSSVM, online), (_core.KernelLSTD, lstd)):
+        model = engine(kernel, **settings)
+        assert model.settings == settings
+        assert pickle.loads(pickle.dumps(model)).settings == settings
+        others = {"n_outputs": 1} if engine is _core.OnlineLSSVM else {}
+        with pytest.raises(TypeError, match="no setting is called 'ridge'; the settings are alpha, "):
+            engine(kernel, **others, ridge=1.0)
+        with pytest.raises(TypeError, match="max_basis cannot be 'many'"):
+            engine(kernel, **others, max_basis="many")
+        with pytest.raises(ValueError, match="admission 'ald' is unknown"):
+            engine(kernel, **others, admission="ald")
 
 
 def test_levels_are_those_of_the_processor():

@@ -97,7 +97,7 @@ def test_bound_classes_survive_every_protocol(protocol, rng):
     """A pybind11 class with only py::pickle aborts the interpreter at protocol 1 and in skops."""
     X, y = regression(rng, 60)
     kernel = _core.Kernel("rbf", np.array([0.5, 0.5]), 3, 1.0, np.zeros(2))
-    model = _core.OnlineLSSVM(kernel, 1, 0.1, 1e-2, 1e-4, "product", 0, True)
+    model = _core.OnlineLSSVM(kernel, 1, alpha=0.1)
     model.learn(X, np.ascontiguousarray(y[:, None]), np.ones(60))
     again = pickle.loads(pickle.dumps(model, protocol))
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
@@ -161,9 +161,7 @@ def test_a_stream_without_kernels_yet_is_stored_too(engine):
     for each in (model, restored):
         each.partial_fit([[5.0, 2.0], [1.0, 7.0]], [1.0, 2.0])
     np.testing.assert_array_equal(restored.predict([[5.0, 2.0]]), model.predict([[5.0, 2.0]]))
-    core = _core.OnlineLSSVM(
-        _core.Kernel("rbf", np.ones(2), 3, 1.0, np.zeros(2)), 1, 0.1, 1e-2, 0.0, "product", 0, True
-    )
+    core = _core.OnlineLSSVM(_core.Kernel("rbf", np.ones(2), 3, 1.0, np.zeros(2)), 1)
     assert pickle.loads(pickle.dumps(core)).n_basis == 0
 
 

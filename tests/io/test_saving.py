@@ -256,11 +256,14 @@ def test_a_newer_format_asks_for_an_update(saved):
         (lambda h: h.update({"class": "load"}), "update"),
         (lambda h: h["state"].update(temper=1), "parameter 'temper'.*update"),
         (lambda h: h.update(state=3), "no state"),
-        (lambda h: h["state"]["_core"]["settings"].__setitem__(0, 10**12), "outputs"),
-        (lambda h: h["state"]["_core"]["settings"].__setitem__(5, -1), "setting .* out of its range"),
-        (lambda h: h["state"]["_core"]["settings"].__setitem__(8, -5), "setting .* out of its range"),
-        (lambda h: h["state"]["_core"]["settings"].__setitem__(9, 2.0), "setting .* out of its range"),
-        (lambda h: h["state"]["_core"]["settings"].__setitem__(1, -0.1), "setting .* out of its range"),
+        (lambda h: h["state"]["_core"]["settings"].update(n_outputs=10**12), "outputs"),
+        (lambda h: h["state"]["_core"]["settings"].update(max_basis=-1), "setting .* out of its range"),
+        (lambda h: h["state"]["_core"]["settings"].update(exact_rows=-5), "setting .* out of its range"),
+        (lambda h: h["state"]["_core"]["settings"].update(forgetting=2.0), "setting .* out of its range"),
+        (lambda h: h["state"]["_core"]["settings"].update(alpha=-0.1), "setting .* out of its range"),
+        (lambda h: h["state"]["_core"]["settings"].update(temper=1), "not hold a whole"),
+        (lambda h: h["state"]["_core"]["settings"].update(max_basis="many"), "not hold a whole"),
+        (lambda h: h["state"]["_core"].update(settings=[1, 0.1]), "not hold a whole"),
         (lambda h: h["state"]["_core"].update(engine="Kernel"), "not hold a whole"),
         (lambda h: h["state"]["_core"]["arrays"].pop("theta"), "'theta' is missing"),
         (lambda h: h["state"]["_core"]["arrays"].update(theta={"$array": "nowhere"}), "nowhere"),
@@ -408,7 +411,7 @@ def test_one_array_in_a_thousand_places_is_refused(saved):
 def test_a_number_in_a_file_takes_no_memory(saved):
     """A ring of 10^13 recent rows has room for the rows that have come."""
     rows = kernsift.load(saved).basis_vectors_
-    forge(saved, lambda h: h["state"]["_core"]["settings"].__setitem__(8, 10**13))  # exact_rows
+    forge(saved, lambda h: h["state"]["_core"]["settings"].update(exact_rows=10**13))
     assert np.isfinite(kernsift.load(saved).partial_fit(rows, np.zeros(len(rows))).predict(rows)).all()
 
 

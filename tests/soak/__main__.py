@@ -43,6 +43,7 @@ def main() -> None:
     asked = options.parse_args()
     sys.stdout.reconfigure(line_buffering=True)
     asked.out = asked.out or ROOT / "docs" / "reliability.md"
+    alarms = set()
     for name in asked.table or TABLES:
         command = f"python tests/soak --table {name}" + ("" if asked.mode == "default" else f" --{asked.mode}")
         command += f" --only {shlex.join(asked.only)}" if asked.only else ""
@@ -52,8 +53,9 @@ def main() -> None:
             page.put(asked.out, lines, command, stay)
             print("\n".join(lines), flush=True)
             stay = ROWS.get(name, [])
-            if name in ALARMS and page.alarming(lines):
-                sys.exit(ALARMS[name])
+            alarms |= {ALARMS[name]} if name in ALARMS and page.alarming(lines) else set()
+    if alarms:
+        sys.exit("; ".join(sorted(alarms)))
 
 
 if __name__ == "__main__":

@@ -91,7 +91,7 @@ def test_the_first_row_is_a_kernel_whatever_its_target():
 def test_without_a_ridge_the_information_form_is_entered_where_no_digit_is_lost():
     """The condition of C is measured: no ridge bounds it, and none need do."""
     kernel = _core.Kernel("linear", np.ones(2), 3, 1.0, np.zeros(2))
-    core = _core.OnlineLSSVM(kernel, 1, 0.0, 1e-3, 0.0, "novelty", 0, False)
+    core = _core.OnlineLSSVM(kernel, 1, alpha=0.0, novelty_tol=1e-3, admission="novelty", fit_intercept=False)
     X = np.zeros((4000, 2))
     X[0], X[1] = [1.0, 0.0], [0.0, 1.0]
     y = np.ones((4000, 1))
@@ -102,7 +102,8 @@ def test_without_a_ridge_the_information_form_is_entered_where_no_digit_is_lost(
     X, y = rng.uniform(-2, 2, (6000, 2)), rng.standard_normal(6000)
     model = KRLSRegressor(gamma=0.5, novelty_tol=1e-2).fit(X, y)
     assert model._core.state()["information"].size == model.n_basis_**2
-    exact = _core.OnlineLSSVM(model._core.kernel, 1, 0.0, 1e-2, 0.0, "novelty", 0, False)
+    settings = {"alpha": 0.0, "novelty_tol": 1e-2, "admission": "novelty", "fit_intercept": False}
+    exact = _core.OnlineLSSVM(model._core.kernel, 1, **settings)
     exact.learn(X, np.ascontiguousarray(y[:, None]), np.ones(6000), True)
     # two orders of the same sums: the design's condition of some 1e3 times rounding
     np.testing.assert_allclose(model.predict(X[:50]), exact.predict(X[:50])[:, 0], atol=1e-10)
@@ -115,7 +116,16 @@ def test_at_the_cap(on_full, alpha, rng):
     X = rng.uniform(-2, 2, (700, 2))
     y = np.sin(2 * X[:, 0]) * X[:, 1]
     kernel = _core.Kernel("rbf", np.full(2, 0.5), 3, 1.0, np.zeros(2))
-    core = _core.OnlineLSSVM(kernel, 1, alpha, 1e-2, 0.0, "novelty", 9, False, on_full=on_full)
+    core = _core.OnlineLSSVM(
+        kernel,
+        1,
+        alpha=alpha,
+        novelty_tol=1e-2,
+        admission="novelty",
+        max_basis=9,
+        fit_intercept=False,
+        on_full=on_full,
+    )
     _, outcome, victim = core.learn(X, np.ascontiguousarray(y[:, None]), np.ones(700))
     if on_full == "stop":
         assert (outcome[np.flatnonzero(outcome == oracles.ADMITTED)[-1] + 1 :] == 7).all()  # frozen

@@ -19,24 +19,9 @@ KERNELS = {
 KERNEL = oracles.kernel_function("rbf", 0.5, dtype=np.float64)
 
 
-def core(
-    engine="OnlineLSSVM",
-    *,
-    name="rbf",
-    gamma=0.5,
-    d=2,
-    n_outputs=1,
-    alpha=0.1,
-    novelty_tol=1e-2,
-    usefulness_tol=1e-4,
-    admission="product",
-    max_basis=0,
-    fit_intercept=True,
-    **beyond,
-):
+def core(engine="OnlineLSSVM", *, name="rbf", gamma=0.5, d=2, n_outputs=1, **settings):
     kernel = _core.Kernel(name, np.full(d, gamma), 3, 1.0, np.zeros(d))
-    arguments = (kernel, n_outputs, alpha, novelty_tol, usefulness_tol, admission, max_basis, fit_intercept)
-    return getattr(_core, engine)(*arguments, **beyond)
+    return getattr(_core, engine)(kernel, n_outputs, **settings)
 
 
 def stream(n, rng, d=2, outputs=1, weights=False):

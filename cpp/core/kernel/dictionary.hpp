@@ -5,8 +5,10 @@
 // moves the later ones up.
 #pragma once
 
+#include <functional>
 #include <vector>
 
+#include "core/base/arrays.hpp"
 #include "core/kernel/kernels.hpp"
 
 namespace kernsift {
@@ -39,7 +41,22 @@ class Dictionary {
     kernel_.block(panels_, rows, first, count, out);
   }
 
+  // out(r, o) = intercept(o) + sum_i coef(i, o) k(element i, row r of X), on up to `threads` threads with the same
+  // result for any number of them. `coef` has padded() rows, zero in the padding.
+  void expand(const ConstMatrixRef& coef, const ConstVectorRef& intercept, const Rows& X, RowsOut out,
+              Index threads) const;
+  // work(K, k_self, first) for tiles of the rows of X, on up to `threads` threads: K(i, r) = k(element i, row first +
+  // r) with padded() rows, which may be overwritten, and k_self(r) = k(x, x).
+  using Tile = std::function<void(MatrixRef K, const ConstVectorRef& k_self, Index first)>;
+  void tiles(const Rows& X, Index threads, const Tile& work) const;
+
+  // As arrays "basis" and "ids"; `load` replaces all elements.
+  void save(Arrays& arrays) const;
+  void load(const Arrays& arrays);
+
  private:
+  template <class Work>
+  void by_parts(Index n, Index threads, const Work& work) const;
   Kernel kernel_;
   Panels panels_;
   RowMatrix vectors_;  // capacity x d

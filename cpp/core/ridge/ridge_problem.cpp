@@ -74,25 +74,25 @@ bool RidgeProblem::factor_into(MatrixRef where, double alpha) {
   centre(where);
   where.diagonal().array() += alpha;
   const bool definite = cholesky(where, threads_);
-  if (definite) factor_ = std::make_unique<ConstMatrixRef>(where);
-  factored_ = definite;
-  factored_at_ = alpha;
+  if (definite) factor_.place = std::make_unique<ConstMatrixRef>(where);
+  factor_.there = definite;
+  factor_.alpha = alpha;
   return definite;
 }
 
 bool RidgeProblem::factor(double alpha) {
-  if (factored_at_ != alpha) {
-    own_.resize(size(), size());
-    factor_into(own_, alpha);
-    if (!factored_) own_.resize(0, 0);
+  if (factor_.alpha != alpha) {
+    factor_.own.resize(size(), size());
+    factor_into(factor_.own, alpha);
+    if (!factor_.there) factor_.own.resize(0, 0);
   }
-  return factored_;
+  return factor_.there;
 }
 
 void RidgeProblem::use_factor(const ConstMatrixRef& R, double alpha) {
-  factor_ = std::make_unique<ConstMatrixRef>(R);
-  factored_ = true;
-  factored_at_ = alpha;
+  factor_.place = std::make_unique<ConstMatrixRef>(R);
+  factor_.there = true;
+  factor_.alpha = alpha;
 }
 
 bool RidgeProblem::ready(double alpha) { return spectrum_ != nullptr || (alpha > 0 && factor(alpha)); }
@@ -105,7 +105,7 @@ Matrix RidgeProblem::theta(double alpha) {
   if (spectrum_ == nullptr && ready(alpha)) {
     Matrix theta = z_;
     R().solveInPlace(theta);
-    factor_->transpose().triangularView<Eigen::Upper>().solveInPlace(theta);
+    factor_.place->transpose().triangularView<Eigen::Upper>().solveInPlace(theta);
     if (theta.allFinite()) return theta;
   }
   const Spectrum& s = spectrum();
@@ -144,9 +144,9 @@ Matrix RidgeProblem::standardised(double alpha) const {
 
 const RidgeProblem::Spectrum& RidgeProblem::spectrum() {
   if (!spectrum_) {
-    own_.resize(0, 0);  // makes room; the spectrum serves from now on
-    factored_ = false;
-    factored_at_ = -1;
+    factor_.own.resize(0, 0);  // makes room; the spectrum serves from now on
+    factor_.there = false;
+    factor_.alpha = -1;
     Matrix M(size(), size());
     centre(M);
     auto found = std::make_unique<Spectrum>(M);

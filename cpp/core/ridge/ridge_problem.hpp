@@ -106,8 +106,8 @@ class RidgeProblem {
   struct Explained;
   const Spectrum& spectrum();
   Explained explained();
-  bool has_factor(double alpha) const { return factored_ && factored_at_ == alpha; }
-  auto R() const { return factor_->triangularView<Eigen::Lower>(); }
+  bool has_factor(double alpha) const { return factor_.there && factor_.alpha == alpha; }
+  auto R() const { return factor_.place->triangularView<Eigen::Lower>(); }
 
   ConstMatrixRef sums_;
   Matrix z_;
@@ -115,10 +115,12 @@ class RidgeProblem {
   double weight_, total_, bias_, precision_;
   int threads_;
   std::unique_ptr<Spectrum> spectrum_;
-  Matrix own_;                              // the factor, where it is nobody else's
-  std::unique_ptr<ConstMatrixRef> factor_;  // its place
-  bool factored_ = false;
-  double factored_at_ = -1;
+  struct Factor {
+    Matrix own;                             // where it is nobody else's
+    std::unique_ptr<ConstMatrixRef> place;  // where it is
+    bool there = false;
+    double alpha = -1;
+  } factor_;
 };
 
 // The ridge of the smallest GCV of a stream's problem: from Z'VZ and Z'VY (with a bias its coordinate is the first), the

@@ -30,25 +30,22 @@ const char* rule_name(Rule rule) {
   return "";
 }
 
-void TargetMoments::add(const double* y, double weight) {
-  weight_ += weight;
-  const double share = weight / weight_;
-  for (Index o = 0; o < mean_.size(); ++o) {
-    const double diff = y[o] - mean_[o];
-    mean_[o] += share * diff;
-    squares_ += weight * diff * (y[o] - mean_[o]);
-  }
-}
-
 Outcome Admission::judge(double delta, double k_self, double usefulness, double t, double variance) const {
   if (!(delta > novelty_tol * k_self)) return Outcome::rejected_novelty;  // [Engel ALD]
   const double tol2 = usefulness_tol * variance;
   bool useful = true;
   switch (rule) {
-    case Rule::product: useful = delta * usefulness > tol2; break;         // 000, end of section 3.2
-    case Rule::two_part: useful = usefulness > tol2; break;                // 001
-    case Rule::per_sample: useful = delta * usefulness > tol2 * t; break;  // MATH 1.6 'paper_mean'
-    case Rule::novelty: break;
+    case Rule::product:
+      useful = delta * usefulness > tol2;
+      break;  // Jung & Polani 2006, end of section 3.2
+    case Rule::two_part:
+      useful = usefulness > tol2;
+      break;  // their slides
+    case Rule::per_sample:
+      useful = delta * usefulness > tol2 * t;
+      break;  // MATH 1.6 'paper_mean'
+    case Rule::novelty:
+      break;
   }
   return useful ? Outcome::admitted : Outcome::rejected_usefulness;
 }

@@ -13,25 +13,36 @@
 // Invariants: C is the inverse of [LSTD 1] in the current basis; d, while tracked, is the diagonal of P^-1.
 #pragma once
 
-#include "core/base/arrays.hpp"
-#include "core/kernel/dictionary.hpp"
-#include "core/kernel/kernel_span.hpp"
 #include "core/linalg/unsymmetric_inverse.hpp"
 #include "core/stream/admission.hpp"
+#include "core/stream/basis.hpp"
+#include "core/stream/learned_rows.hpp"
 
 namespace kernsift {
 
 struct LSTDSettings {
-  double alpha, discount, trace_decay;
-  Admission admission;
-  Index max_basis;  // 0: no cap
-  bool residual;    // minimise the Bellman residual
+  double alpha = 0.1, discount = 0.95, trace_decay = 0;
+  Admission admission{Rule::product, 1e-2, 1e-4};
+  Index max_basis = 0;    // 0: no cap
+  bool residual = false;  // minimise the Bellman residual
+
+  // The names of all settings, for whoever moves them: visit(name, reference) for each.
+  template <class Settings, class Visit>
+  static void each(Settings& s, const Visit& visit) {
+    visit("alpha", s.alpha);
+    visit("discount", s.discount);
+    visit("trace_decay", s.trace_decay);
+    visit("novelty_tol", s.admission.novelty_tol);
+    visit("usefulness_tol", s.admission.usefulness_tol);
+    visit("admission", s.admission.rule);
+    visit("max_basis", s.max_basis);
+    visit("residual", s.residual);
+  }
 };
 
-// What `learn` reports: two entries a transition, for s and for s', and whether it was learned.
+// What `learn` reports: two events a transition, for s and for s', and whether it was learned.
 struct LSTDLog {
-  std::uint8_t* outcome;
-  std::int64_t* victim;
+  EventLog events;
   bool* learned;
 };
 
@@ -40,9 +51,9 @@ class KernelLSTD {
   KernelLSTD(Kernel kernel, const LSTDSettings& settings);
 
   const LSTDSettings& settings() const { return settings_; }
-  const Dictionary& dictionary() const { return dictionary_; }  // ids: 2t for s of transition t, 2t + 1 for s'
-  const Counters& counters() const { return counters_; }        // of states, two a transition
-  std::int64_t transitions() const { return transitions_; }
+  const Dictionary& dictionary() const { return basis_.dictionary(); }  // ids: 2t for s of transition t, 2t + 1 for s'
+  const Counters& counters() const { return journal_.counters(); }      // of states, two a transition
+  std::int64_t transitions() const { return journal_.rows() / 2; }
   std::int64_t skipped() const { return skipped_; }  // transitions too near a singular P to be learned
 
   // S, S_next: n x d; r, terminal, start: n. All finite: the caller has checked.
@@ -50,21 +61,17 @@ class KernelLSTD {
              LSTDLog log);
 
   void predict(const Rows& S, RowsOut out) const;
-  Vector coef() const;        // w = L^-T theta
-  Vector trace() const;       // z on the kernels
+  Vector coef() const;   // w = L^-T theta
+  Vector trace() const;  // z on the kernels
   Matrix inverse_P() const;
 
   Arrays save() const;
   void load(const Arrays& arrays);
 
  private:
-  struct Event {
-    Outcome outcome;
-    std::int64_t victim;
-  };
   // Coordinates of one transition, columns of `followers_`: they follow every change of the basis.
   enum Follower : Index { kTrace, kDifference, kHere, kThere, kFollowers };
-  auto follower(Follower which) { return followers_.col(which).head(size()); }
+  auto follower(Follower which) { return followers_.col(which).head(basis_.size()); }
   auto z() { return follower(settings_.residual ? kDifference : kTrace); }
   auto h() { return follower(kDifference); }
   // The newcomer's distance to the span and the coordinates of z and h along the direction it adds.
@@ -72,7 +79,6 @@ class KernelLSTD {
     double delta, s, here, there, z, h, schur, tau, usefulness;
   };
 
-  Index size() const { return span_.size(); }
   void reserve(Index n);
   bool normal(double r);
   Event consider(Index which, Index row);
@@ -82,32 +88,41 @@ class KernelLSTD {
   void grow(const Newcomer& x, Index which, Index row);
   void remove(Index i);
   void refresh_diagonal();
-  void record(const Event& event, Index i, LSTDLog& log);
+
+  // The transition at hand, once learned: u = Cz, v = C'h, 1 - h'u, r - h'theta.
+  struct Transition {
+    double discount = 0, reward = 0, left = 0, rho = 0;
+    Vector u, v;
+    Vector kernel_u, kernel_v;  // u and v in the kernels' own coordinates, while in_kernels
+    bool in_kernels = false;
+  };
+  // d, the diagonal of P^-1, for the scores of a full dictionary.
+  struct Diagonal {
+    bool tracking = false;
+    Vector values;
+    Index removals = 0;  // since it was computed from scratch
+  };
+  struct Work {
+    Vector wb, vb, beta, scores, diagonal;
+    Vector a;  // K^-1 k of the state that may become a kernel
+    Matrix K, along;
+    RowMatrix states;  // s and s' of the prepared transitions, by turns
+    Panels newcomer;
+  };
 
   LSTDSettings settings_;
-  Dictionary dictionary_;
-  KernelSpan span_;
+  Basis basis_;
   UnsymmetricInverse C_;
   Vector theta_;
   Matrix followers_;
   TargetMoments rewards_{1};
-  Counters counters_{};
-  std::int64_t transitions_ = 0, skipped_ = 0;
+  Journal journal_;
+  std::int64_t skipped_ = 0;
   bool fresh_ = true;  // an episode has ended, or none has begun
-  bool tracking_ = false;
-  Vector diagonal_;
-  Index removals_ = 0;
-  // The transition at hand, once learned: u = Cz, v = C'h, 1 - h'u, r - h'theta.
-  double discount_ = 0, reward_ = 0, left_ = 0, rho_ = 0;
-  Vector u_, v_, wb_, vb_, beta_, scores_;
-  Vector a_;                    // K^-1 k of the state that may become a kernel
-  Vector kernel_u_, kernel_v_;  // u and v in the kernels' own coordinates, while in_kernels_
-  bool in_kernels_ = false;
-  Matrix K_, along_;
-  RowMatrix states_;  // s and s' of the prepared transitions, by turns
+  Transition step_;
+  Diagonal diagonal_;
   PreparedRows prepared_;
-  Panels newcomer_;
-  Rotations rotations_;
+  Work work_;
 };
 
 }  // namespace kernsift

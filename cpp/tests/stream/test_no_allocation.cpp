@@ -2,8 +2,10 @@
 #include <map>
 #include <memory>
 
+#include "core/stream/literal_model.hpp"
 #include "core/stream/lstd.hpp"
-#include "core/stream/online_lssvm.hpp"
+#include "core/stream/online_model.hpp"
+#include "core/stream/prequential.hpp"
 #include "tests/check.hpp"
 #include "tests/random.hpp"
 
@@ -17,7 +19,7 @@ struct NoMalloc {
   ~NoMalloc() { Eigen::internal::set_is_malloc_allowed(true); }
 };
 
-template <class State>
+template <class Model>
 void learn_without_allocation(Rule rule, Index dimension) {
   const Index n = 4000, warm = 2000;
   const RowMatrix X = check::normal_rows(n, dimension, 31);
@@ -25,17 +27,16 @@ void learn_without_allocation(Rule rule, Index dimension) {
   Y.col(0) = X.col(0).array().sin();
   Y.col(1) = X.col(1);
   const Vector v = Vector::Ones(n);
-  OnlineLSSVM<State> model(Kernel(KernelKind::rbf, Vector::Constant(dimension, 0.5), 3, 1.0, Vector::Zero(dimension)), 2,
-                           {0.01, {rule, 1e-3, 1e-4}, 25, true});
+  Model model(Kernel(KernelKind::rbf, Vector::Constant(dimension, 0.5), 3, 1.0, Vector::Zero(dimension)), 2,
+              {0.01, {rule, 1e-3, 1e-4}, 25, true});
   RowMatrix apriori(n, 2);
   std::vector<std::uint8_t> outcome(n);
   std::vector<std::int64_t> victim(n);
-  model.learn(X.topRows(warm), Y.topRows(warm), v.head(warm),
-              {apriori.topRows(warm), outcome.data(), victim.data()});
+  model.learn(X.topRows(warm), Y.topRows(warm), v.head(warm), {apriori.topRows(warm), {outcome.data(), victim.data()}});
   {
     const NoMalloc guard;
     model.learn(X.bottomRows(n - warm), Y.bottomRows(n - warm), v.tail(n - warm),
-                {apriori.bottomRows(n - warm), outcome.data() + warm, victim.data() + warm});
+                {apriori.bottomRows(n - warm), {outcome.data() + warm, victim.data() + warm}});
   }
   std::map<int, int> seen;
   for (Index i = warm; i < n; ++i) ++seen[outcome[static_cast<std::size_t>(i)]];
@@ -51,14 +52,14 @@ void predict_then_learn_without_allocation(Index outputs, bool with_variance) {
   RowMatrix Y(n, outputs);
   for (Index o = 0; o < outputs; ++o) Y.col(o) = (X.col(0).array() * static_cast<double>(o + 1)).sin();
   const Vector v = Vector::Ones(n);
-  OnlineLSSVM<OrthonormalState> model(Kernel(KernelKind::rbf, Vector::Constant(2, 0.5), 3, 1.0, Vector::Zero(2)), outputs,
-                                      {0.01, {Rule::product, 1e-3, 1e-4}, 25, true});
+  OnlineModel model(Kernel(KernelKind::rbf, Vector::Constant(2, 0.5), 3, 1.0, Vector::Zero(2)), outputs,
+                    {0.01, {Rule::product, 1e-3, 1e-4}, 25, true});
   RowMatrix mean(n, outputs), variance(with_variance ? n : 0, outputs);
   std::vector<std::int64_t> sizes(n);
-  model.prequential(X, Y, v, delay, 0, warm, mean, variance, sizes.data());
+  prequential(model, X, Y, v, delay, 0, warm, mean, variance, sizes.data());
   {
     const NoMalloc guard;
-    model.prequential(X, Y, v, delay, warm, n + delay, mean, variance, sizes.data());
+    prequential(model, X, Y, v, delay, warm, n + delay, mean, variance, sizes.data());
   }
   CHECK(model.rows_seen() == n);
   CHECK(!with_variance || variance.bottomRows(n - warm).minCoeff() > 0);
@@ -73,9 +74,9 @@ TEST(no_allocation_a_row_predicted_then_learned) {
   }
 }
 
-TEST(no_allocation_a_row_orthonormal) { learn_without_allocation<OrthonormalState>(Rule::product, 2); }
-TEST(no_allocation_a_row_inverse) { learn_without_allocation<InverseState>(Rule::product, 2); }
-TEST(no_allocation_a_row_unsupervised) { learn_without_allocation<OrthonormalState>(Rule::novelty, 3); }
+TEST(no_allocation_a_row_online) { learn_without_allocation<OnlineModel>(Rule::product, 2); }
+TEST(no_allocation_a_row_literal) { learn_without_allocation<LiteralModel>(Rule::product, 2); }
+TEST(no_allocation_a_row_unsupervised) { learn_without_allocation<OnlineModel>(Rule::novelty, 3); }
 
 TEST(no_allocation_a_transition) {
   const Index n = 4000, warm = 2000;
@@ -87,11 +88,11 @@ TEST(no_allocation_a_transition) {
   std::vector<std::uint8_t> outcome(2 * n);
   std::vector<std::int64_t> victim(2 * n);
   model.learn(S.topRows(warm), r.head(warm), S.middleRows(1, warm), flags.get(), flags.get(),
-              {outcome.data(), victim.data(), learned.get()});
+              {{outcome.data(), victim.data()}, learned.get()});
   {
     const NoMalloc guard;
     model.learn(S.middleRows(warm, n - warm), r.tail(n - warm), S.middleRows(warm + 1, n - warm), flags.get(),
-                flags.get(), {outcome.data() + 2 * warm, victim.data() + 2 * warm, learned.get() + warm});
+                flags.get(), {{outcome.data() + 2 * warm, victim.data() + 2 * warm}, learned.get() + warm});
   }
   std::map<int, int> seen;
   for (Index i = 2 * warm; i < 2 * n; ++i) ++seen[outcome[static_cast<std::size_t>(i)]];

@@ -8,14 +8,14 @@
 #include "core/kernel/kernel_columns.hpp"
 #include "core/linalg/orthogonal_basis.hpp"
 #include "core/stream/model_mutex.hpp"
-#include "core/stream/online_lssvm.hpp"
+#include "core/stream/online_model.hpp"
 #include "tests/check.hpp"
 #include "tests/random.hpp"
 
 namespace {
 
 using namespace kernsift;
-using Model = OnlineLSSVM<OrthonormalState>;
+using Model = OnlineModel;
 
 constexpr int kThreads[] = {1, 2, 5};
 
@@ -29,7 +29,7 @@ struct Stream {
   }
   void learn(Model& model, Index first, Index count, Index threads = 1) {
     model.learn(X.middleRows(first, count), Y.middleRows(first, count), v.segment(first, count),
-                {apriori.middleRows(first, count), outcome.data() + first, victim.data() + first, false, threads});
+                {apriori.middleRows(first, count), {outcome.data() + first, victim.data() + first}, false, threads});
   }
   RowMatrix X, Y;
   Vector v;

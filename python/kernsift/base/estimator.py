@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import cache
+from importlib.metadata import PackageNotFoundError, metadata
 from typing import Any, Self
 
 import numpy as np
@@ -16,8 +17,6 @@ from .validation import CheckedParameters, did_you_mean
 @cache
 def documentation_url() -> str:
     """The documentation's address in the package's metadata (``Project-URL: Documentation, ...``), or nothing."""
-    from importlib.metadata import PackageNotFoundError, metadata
-
     try:
         entries: list[str] = metadata("kernsift").get_all("Project-URL") or []
     except PackageNotFoundError:

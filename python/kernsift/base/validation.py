@@ -41,6 +41,7 @@ __all__ = [
     "is_empty_block",
     "one_row",
     "ridge_grid",
+    "take_over",
     "transaction",
     "validate_data",
 ]
@@ -131,6 +132,11 @@ def transaction(estimator: E, *without: str) -> Iterator[E]:
             estimator.__dict__ = twin.__dict__
         raise
     estimator.__dict__ = twin.__dict__
+
+
+def take_over(estimator: E, other: E) -> None:
+    """Give an estimator all attributes of another, in one step."""
+    estimator.__dict__ = other.__dict__
 
 
 def forget(estimator: Any, *names: str) -> None:

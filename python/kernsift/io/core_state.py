@@ -9,14 +9,19 @@ from numpy.typing import NDArray
 
 from .. import _core
 
-FORMAT = 1
+FORMAT = 2  # 1, of kernsift 0.1, has the settings in a list
 
 _ENGINES = {"KernelLSTD": _core.KernelLSTD, "OnlineLSSVM": _core.OnlineLSSVM, "OnlineInverse": _core.OnlineInverse}
+_RULE = "novelty_tol usefulness_tol admission max_basis"
+_LISTED = {
+    "KernelLSTD": f"alpha discount trace_decay {_RULE} residual",
+    "Online": f"n_outputs alpha {_RULE} fit_intercept swap_until exact_rows forgetting on_full window hysteresis",
+}
 
 
 def pack(core: Any) -> dict[str, Any]:
     """Return the core's state as numbers, strings and arrays, with a format version."""
-    _, (engine, (kernel, *settings), arrays) = core.__reduce__()
+    _, (engine, kernel, settings, arrays) = core.__reduce__()
     _, kernel_arguments = kernel.__reduce__()
     return {
         "format": FORMAT,
@@ -35,15 +40,16 @@ def with_features(core: Any, widths: NDArray[np.float64]) -> Any:
     state["kernel"] = [name, np.concatenate([gamma, widths]), degree, coef0, np.concatenate([centre, nothing])]
     arrays = state["arrays"]
     arrays["basis"] = _insert_zeros(arrays["basis"].reshape(-1, len(gamma)), len(gamma), len(widths))
-    recent = arrays["recent_rows"]  # their last column is the norm
-    arrays["recent_rows"] = _insert_zeros(recent, recent.shape[1] - 1, len(widths))
+    if "recent_rows" in arrays:
+        recent = arrays["recent_rows"]  # their last column is the norm
+        arrays["recent_rows"] = _insert_zeros(recent, recent.shape[1] - 1, len(widths))
     return unpack(state)
 
 
 def with_targets(core: Any, count: int) -> Any:
     """The model it would be had each row so far had zeros in further targets: exactly so."""
     state = pack(core)
-    state["settings"] = [state["settings"][0] + count, *state["settings"][1:]]
+    state["settings"]["n_outputs"] += count
     arrays = state["arrays"]
     for name, axis in (("theta", 1), ("beta", 1), ("recent_targets", 1), ("cost", 0), ("target_mean", 0)):
         if name in arrays:
@@ -57,15 +63,18 @@ def _insert_zeros(values: NDArray[np.float64], place: int, count: int, axis: int
 
 def unpack(state: dict[str, Any]) -> Any:
     """Rebuild a core from `pack`'s answer."""
-    if state.get("format") != FORMAT:
+    if state.get("format") not in (1, FORMAT):
         raise ValueError(
-            f"this model was saved with state format {state.get('format')!r} and this kernsift reads {FORMAT}; "
+            f"this model was saved with state format {state.get('format')!r} and this kernsift reads 1 to {FORMAT}; "
             "load it with the version that saved it, or a newer one"
         )
-    claimed, held = state["settings"][0], len(state["arrays"].get("target_mean", ()))
-    if state["engine"] != "KernelLSTD" and claimed != held:  # asked before the core makes room for as many
+    settings = state["settings"]
+    if state["format"] == 1:
+        settings = dict(zip(_LISTED.get(state["engine"], _LISTED["Online"]).split(), settings, strict=False))
+    claimed, held = settings.get("n_outputs"), len(state["arrays"].get("target_mean", ()))
+    if state["engine"] != "KernelLSTD" and claimed != held:  # checked before the core makes room for as many
         raise ValueError(f"this model's state claims {claimed!r} outputs and holds {held}")
     kernel, arrays = _core.Kernel(*state["kernel"]), state["arrays"]
     if arrays.get("basis", np.empty(1)).size == 0:  # a model without kernels was once written as of shape (0, 0)
         arrays = {**arrays, "basis": np.empty((0, len(kernel.gamma)))}
-    return _core.rebuild(_ENGINES[state["engine"]], (kernel, *state["settings"]), arrays)
+    return _core.rebuild(_ENGINES[state["engine"]], kernel, settings, arrays)

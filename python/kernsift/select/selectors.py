@@ -108,7 +108,14 @@ def _online(task: Task) -> Chosen:
     targets = task.mean_targets()
     alpha = task.alpha if task.alpha is not None else max(1e-5 * float(rows.weight.sum()), 1e-8)
     model = _core.OnlineLSSVM(
-        task.kernel, targets.shape[1], alpha, ALD_TOL, 1e-4, "product", task.max_basis, task.fit_intercept
+        task.kernel,
+        targets.shape[1],
+        alpha=alpha,
+        novelty_tol=ALD_TOL,
+        usefulness_tol=1e-4,
+        admission="product",
+        max_basis=task.max_basis,
+        fit_intercept=task.fit_intercept,
     )
     model.learn(np.ascontiguousarray(task.X[rows.which]), targets, rows.weight)
     taken = model.indices if model.n_basis else np.zeros(1, dtype=np.int64)  # the constant alone was enough

@@ -94,7 +94,8 @@ class Learning(CallbackSupport, OnlineParameters):
         widths = resolve_gamma(self.gamma if gamma is None else gamma, rows.X, rows.weight, self.random_state)
         centre = np.ascontiguousarray(rows.X[0])
         kernel = Kernel(self.kernel, widths, int(self.degree), float(self.coef0), centre)
-        core = ENGINES[self.engine](kernel, *self._settings(len(rows.X), rows.targets.shape[1], whole))
+        n_outputs = rows.targets.shape[1]
+        core = ENGINES[self.engine](kernel, n_outputs, **self._settings(len(rows.X), n_outputs, whole))
         how = ("n_jobs", "verbose")  # these change how rows are learned, not what
         self._begun_with = {name: value for name, value in self.get_params(deep=False).items() if name not in how}
         return core

@@ -207,14 +207,14 @@ class KernelLSTD(CoreModel):
         self._begun_with = self.get_params(deep=False)
         return _core.KernelLSTD(
             kernel,
-            float(self.alpha),
-            float(self.discount),
-            float(self.trace_decay),
-            float(self.novelty_tol),
-            float(self.usefulness_tol),
-            self.admission,
-            0 if self.max_basis is None else int(self.max_basis),
-            self.criterion == "brm",
+            alpha=float(self.alpha),
+            discount=float(self.discount),
+            trace_decay=float(self.trace_decay),
+            novelty_tol=float(self.novelty_tol),
+            usefulness_tol=float(self.usefulness_tol),
+            admission=self.admission,
+            max_basis=0 if self.max_basis is None else int(self.max_basis),
+            residual=self.criterion == "brm",
         )
 
     def predict(self, S: ArrayLike) -> NDArray[np.float64]:
@@ -227,19 +227,9 @@ class KernelLSTD(CoreModel):
         return in_precision_of(S, self._fitted().predict(self._rows(S)))
 
     @property
-    def dual_coef_(self) -> NDArray[np.float64]:
-        """Coefficients of the kernels."""
-        return self._fitted().coef
-
-    @property
-    def basis_indices_(self) -> NDArray[np.int64]:
-        """Numbers of the transitions the kernels' centres came from, in the order seen."""
-        return self._fitted().indices // 2
-
-    @property
     def basis_is_next_(self) -> NDArray[np.bool_]:
         """Whether a kernel's centre is the s' of its transition."""
-        return self._fitted().indices % 2 == 1
+        return self._fitted().is_next
 
     @property
     def trace_(self) -> NDArray[np.float64]:

@@ -90,29 +90,28 @@ class OnlineParameters(CoreModel):
 
     on_full: str = "prune"  # what an admission means at the cap; a parameter of KRLS only
 
-    def _settings(self, n: int, n_outputs: int, whole: bool) -> tuple[Any, ...]:
-        """Arguments of the core after the kernel, for a stream that begins with n rows, the `whole` of it or not."""
+    def _settings(self, n: int, n_outputs: int, whole: bool) -> dict[str, Any]:
+        """Settings of the core, for a stream that begins with n rows, the `whole` of it or not."""
         self._check_beyond_the_papers()
         # Everything else grows with the kernels, from eight on. Coordinates, targets and weights of the recent rows are
         # there for all of them from the first.
         ring = self._ring(whole)
         what = "window" if self.window is not None else "exact_rows"
         check_memory(ring * (8 + n_outputs + 1), f"{what}={ring}", f"keep fewer recent rows ({what})")
-        return (
-            n_outputs,
-            self._ridge(),
-            float(self.novelty_tol),
-            float(self.usefulness_tol),
-            self.admission,
-            self._cap(),
-            bool(self.fit_intercept),
-            self._swaps(n if whole else None),
-            ring,
-            float(self.forgetting),
-            self.on_full,
-            self.window is not None,
-            float(self.hysteresis),
-        )
+        return {
+            "alpha": self._ridge(),
+            "novelty_tol": float(self.novelty_tol),
+            "usefulness_tol": float(self.usefulness_tol),
+            "admission": self.admission,
+            "max_basis": self._cap(),
+            "fit_intercept": bool(self.fit_intercept),
+            "swap_until": self._swaps(n if whole else None),
+            "exact_rows": ring,
+            "forgetting": float(self.forgetting),
+            "on_full": self.on_full,
+            "window": self.window is not None,
+            "hysteresis": float(self.hysteresis),
+        }
 
     def _ridge(self) -> float:
         """Ridge a stream begins with."""

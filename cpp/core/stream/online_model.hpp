@@ -1,0 +1,131 @@
+// Online LS-SVM: the normal, growing and pruning steps of Jung & Polani 2006 over a dictionary that follows the stream,
+// in an orthonormal basis of its span. This file decides, row by row: look, judge, step. BlockLearner takes the same
+// decisions for many rows at once.
+//
+// After every row the model is the exact minimiser of
+//   J(beta, b) = sum_i v_i (y_i - b - k~_i'beta)^2 + alpha beta'K_mm beta                                [MATH 1.1]
+// where k~_i is exact when row i is processed and an element admitted later adds the column K~ a* to earlier rows.
+// With forgetting below 1 that holds for the ridge of the moment, between 0.82 and 1/forgetting times alpha.
+#pragma once
+
+#include "core/stream/block_learner.hpp"
+#include "core/stream/evidence.hpp"
+#include "core/stream/one_row.hpp"
+#include "core/stream/stream_state.hpp"
+
+namespace kernsift {
+
+class OnlineModel {
+ public:
+  OnlineModel(Kernel kernel, Index n_outputs, const OnlineSettings& settings);
+
+  Index n_outputs() const { return state_.posterior().n_outputs(); }
+  const OnlineSettings& settings() const { return settings_; }
+  const Dictionary& dictionary() const { return state_.dictionary(); }
+  const Counters& counters() const { return journal_.counters(); }
+  std::int64_t rows_seen() const { return journal_.rows(); }           // ignored rows included
+  std::int64_t rows_learned() const { return state_.learned().rows; }  // of positive weight
+
+  // X: n x d, Y: n x outputs, v: n, non-negative. Everything finite: the caller has checked. However the rows are cut
+  // into calls and blocks, the same rows become kernels and leave, in the same order.
+  void learn(const Rows& X, const Rows& Y, const ConstVectorRef& v, LearnLog log);
+
+  // Rows for the next call of `learn`, for a caller that wants to do something else in between now and then. The number
+  // of threads has no part in it: sums of other parts would be other sums.
+  Index rows_a_step(bool exact_apriori) const { return blocks_.rows_a_step(*this, exact_apriori); }
+
+  // A second pass: until `end_refit`, rows are learned by the model on the present dictionary alone, as if none had
+  // been learned before.
+  void begin_refit();
+  void end_refit();
+
+  // The same rows under another ridge, exactly: O(m^3). False, and the ridge stays, where nothing of the rows is left
+  // beside the old one.
+  bool change_ridge(double alpha);
+
+  // Deletes the kernels that lower the cost least, one by one, until `kernels` are left. [JP 19]
+  void prune(Index kernels);
+
+  // Brings everything up to date with the rows learned: call before reading anything below.
+  void settle() {
+    if (state_.posterior().accumulating()) coef_.known = false;
+    state_.settle();
+  }
+
+  // Coefficients of the kernels, computed on first use after a row was learned, and zeros for the elements that fill
+  // the last panel.
+  ConstMatrixRef coefficients() const;
+  Vector intercept() const { return state_.posterior().intercept(); }
+
+  // On up to `threads` threads, with the same result for any number of them.
+  void predict(const Rows& X, RowsOut out, Index threads = 1) const {
+    dictionary().expand(coefficients(), intercept(), X, out, threads);
+  }
+  // spread = w'C w and delta = distance to the span, for the predictive variance [MATH 1.9].
+  void variance(const Rows& X, VectorRef spread, VectorRef delta, Index threads = 1) const;
+
+  // --- one row at a time, nothing allocated ---
+  void update(const ConstVectorRef& x, const ConstVectorRef& y, double v) {
+    prepare_row(x);
+    learn_prepared(y, v);
+  }
+  // The same in two steps, for a caller that must know k(x, x) in between: only the second changes the model.
+  void prepare_row(const ConstVectorRef& x) { one_.prepare(dictionary().kernel(), x, prepared_); }
+  double prepared_self() const { return dictionary().kernel().self(prepared_, 0); }
+  void learn_prepared(const ConstVectorRef& y, double v);
+  void predict_one(const ConstVectorRef& x, VectorRef out);
+  // Variance of a new observation at the row of the last `predict_one`, in units of the noise variance.
+  double relative_variance();
+
+  // From the state alone [MATH 1.8]; per output.
+  Vector cost() const { return state_.posterior().cost() * scale(); }
+  Vector rss() const { return state_.posterior().rss() * scale(); }
+  double noise_variance(Index output) const {
+    return kernsift::noise_variance(state_.posterior().cost()[output] * scale(), effective_rows());
+  }
+  double log_det() const { return state_.posterior().log_det(); }
+  double dof() const { return state_.posterior().dof(); }
+  double rows_counted() const { return state_.learned().forgetting.effective_rows(); }
+  double effective_rows() const { return rows_counted() - (state_.posterior().has_bias() ? 1.0 : 0.0); }
+  double sum_log_weights() const { return state_.learned().sum_log_weights; }
+  Matrix inverse_P() const;
+
+  Arrays save() const;
+  void load(const Arrays& arrays);
+
+ private:
+  friend class BlockLearner;
+  void learn_row(const double* x, Index row, const double* y, double v, double* apriori, Index i, const EventLog& log);
+  RowScalars look(const Sample& sample, const double* y, double v, double* apriori);
+  Event decide(const RowScalars& row, const Sample& sample, const double* y, double v);
+  Event admit(const RowScalars& row, const Sample& sample, bool exactly);
+  double scale() const { return state_.learned().forgetting.scale(); }  // of the state, seen from the last row
+  // Whether a row is learned without judging it, `ahead` rows from now.
+  bool frozen(Index ahead = 0) const {
+    return refit_.on || (settings_.full(dictionary().size()) &&
+                         (settings_.on_full == OnFull::stop ||
+                          (settings_.swap_until > 0 && rows_learned() + ahead >= settings_.swap_until)));
+  }
+  // A frozen dictionary has no use for pruning scores; after a second pass the stream may go on as before.
+  void leave_scores_if(bool frozen_now) {
+    if (frozen_now && !refit_.on) state_.leave_scores();
+  }
+  bool keeps_recent() const { return settings_.exact_rows > 0 && (settings_.window || !frozen()); }
+
+  struct SecondPass {
+    bool on = false;
+    Journal before;
+  };
+
+  OnlineSettings settings_;
+  StreamState state_;
+  Journal journal_;
+  SecondPass refit_;
+  PreparedRows prepared_;
+  OneRow one_;
+  Vector scores_;  // workspace
+  mutable Coefficients coef_;
+  BlockLearner blocks_;
+};
+
+}  // namespace kernsift

@@ -1,0 +1,30 @@
+#include "core/stream/online_settings.hpp"
+
+#include <cmath>
+#include <stdexcept>
+
+namespace kernsift {
+
+namespace {
+constexpr const char* kOnFull[] = {"prune", "stop", "drop-oldest"};
+}  // namespace
+
+OnFull on_full(const std::string& name) {
+  for (int i = 0; i < 3; ++i)
+    if (name == kOnFull[i]) return static_cast<OnFull>(i);
+  throw std::invalid_argument("on_full '" + name + "' is unknown");
+}
+
+const char* on_full_name(OnFull policy) { return kOnFull[static_cast<int>(policy)]; }
+
+const OnlineSettings& OnlineSettings::checked(Index n_outputs) const {
+  const auto from_0 = [](double value) { return value >= 0 && std::isfinite(value); };
+  if (n_outputs < 1 || max_basis < 0 || swap_until < 0 || exact_rows < 0 || !from_0(alpha) ||
+      !from_0(admission.novelty_tol) || !from_0(admission.usefulness_tol) || !from_0(hysteresis) ||
+      !(forgetting > 0 && forgetting <= 1))
+    throw std::invalid_argument("a setting of the online model is out of its range");
+  if (window && exact_rows < 2) throw std::invalid_argument("a window holds two rows or more");
+  return *this;
+}
+
+}  // namespace kernsift

@@ -1,0 +1,82 @@
+// Settings of an online model, of either engine.
+#pragma once
+
+#include <string>
+
+#include "core/stream/admission.hpp"
+
+namespace kernsift {
+
+// What an admission means when the dictionary is full.
+enum class OnFull : std::uint8_t {
+  prune,        // the kernel that lowers the cost least leaves, perhaps the newcomer itself [MATH 1.7]
+  stop,         // the dictionary is frozen: from then on every row is a normal step
+  drop_oldest,  // the oldest kernel leaves
+};
+OnFull on_full(const std::string& name);  // throws std::invalid_argument
+const char* on_full_name(OnFull policy);
+
+struct OnlineSettings {
+  double alpha = 0.1;
+  Admission admission{Rule::product, 1e-2, 1e-4};
+  Index max_basis = 0;  // 0: no cap
+  bool fit_intercept = true;
+  // Beyond the papers; the explicit engine has none of it.
+  Index swap_until = 0;   // rows after which a full dictionary is frozen; 0: never
+  Index exact_rows = 0;   // recent rows on which a new kernel is exact; 0: the current one
+  double forgetting = 1;  // weight of a row against the next
+  bool window = false;    // the exact rows are all there is: older ones are forgotten
+  // Either engine.
+  double hysteresis = 1;  // a kernel leaves for a newcomer this many times as useful, at most
+  OnFull on_full = OnFull::prune;
+
+  // The names of all settings, for whoever moves them: visit(name, reference) for each.
+  template <class Settings, class Visit>
+  static void each(Settings& s, const Visit& visit) {
+    visit("alpha", s.alpha);
+    visit("novelty_tol", s.admission.novelty_tol);
+    visit("usefulness_tol", s.admission.usefulness_tol);
+    visit("admission", s.admission.rule);
+    visit("max_basis", s.max_basis);
+    visit("fit_intercept", s.fit_intercept);
+    visit("swap_until", s.swap_until);
+    visit("exact_rows", s.exact_rows);
+    visit("forgetting", s.forgetting);
+    visit("on_full", s.on_full);
+    visit("window", s.window);
+    visit("hysteresis", s.hysteresis);
+  }
+
+  // Throws std::invalid_argument where a setting is out of its range: it may come from a file.
+  const OnlineSettings& checked(Index n_outputs) const;
+
+  bool full(Index kernels) const { return max_basis > 0 && kernels >= max_basis; }
+  bool prunes() const { return on_full == OnFull::prune; }
+
+  // Who leaves for a newcomer of that usefulness: the number of a kernel; `kernels`, the newcomer itself; or one of the
+  // two below. At the cap an admission is a growing and a pruning step, and the victim is found before anything is
+  // changed, because most often it is the newcomer [MATH 1.7]. score(scores) fills in the scores after growth, or
+  // returns false where there are none; `room` is kept between calls.
+  static constexpr Index kNobody = -1, kNoScores = -2;
+  template <class Score>
+  Index leaver(Index kernels, double usefulness, double rounding, Vector& room, const Score& score) const {
+    if (!full(kernels)) return kNobody;
+    if (!prunes()) return 0;  // the oldest
+    if (room.size() < kernels) room.resize(kernels);
+    if (!score(VectorRef(room.head(kernels)))) return kNoScores;
+    return weakest(room.head(kernels), hysteresis * usefulness, rounding);
+  }
+};
+
+// What `learn` reports of each row.
+struct LearnLog {
+  RowsOut apriori;  // n x outputs: the prediction before the row was learned
+  EventLog events;
+  // False where nobody reads the a-priori predictions: the block path may then give those of a model a little older,
+  // and so save half of its work.
+  bool exact_apriori = true;
+  // Rows that change no dictionary are learned on up to so many threads, with the same result for any number.
+  Index threads = 1;
+};
+
+}  // namespace kernsift

@@ -1,0 +1,251 @@
+// Runs of rows that stay outside the dictionary: the posterior's normal step as matrix products, and C from C^-1
+// afresh.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/base/limits.hpp"
+#include "core/stream/posterior.hpp"
+
+namespace kernsift {
+
+namespace {
+// The factor of a matrix that has no eigenvalues but positive ones. Where rounding has left nothing of the smallest
+// (weights lie further apart than a double reaches), as much is added to all as makes them positive again: p times the
+// largest element is enough.
+Posterior::Factor definite_factor(Matrix M) {
+  Posterior::Factor factor(M);
+  const double unit = M.size() > 0 ? std::max(M.cwiseAbs().maxCoeff(), kSmallest) : 0.0;
+  const double most = 1e2 * static_cast<double>(M.rows());
+  for (double more = 1e-15; factor.info() != Eigen::Success && more < most; more *= 10) {
+    M.diagonal().array() += more * unit;
+    factor.compute(M);
+  }
+  return factor;
+}
+}  // namespace
+
+// The innovations of n rows at once. With G = CW and V^-1 + W'G = RR' (Cholesky, so the order of the rows is kept):
+// R_jj^2 is the Delta and R_jj e_j the a-priori residual of row j after the rows before it, where e = R^-1 (Y -
+// W'theta).
+bool Posterior::learn_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, RowsOut apriori) {
+  const Index p = dimension(), n = W.cols();
+  if (run_.gain.rows() < p || run_.gain.cols() < n) run_.gain.resize(theta_.rows(), std::max(n, run_.gain.cols()));
+  if (run_.innovation.rows() < n) {
+    run_.innovation.resize(whole_packets(n), whole_packets(n));
+    run_.residual.resize(whole_packets(n), n_outputs());
+  }
+  auto G = run_.gain.topLeftCorner(p, n);
+  auto R = run_.innovation.topLeftCorner(n, n);
+  auto e = run_.residual.topRows(n);
+  C_.settle();
+  C_.apply_block(W, G);
+  R.triangularView<Eigen::Lower>() = W.transpose() * G;
+  R.diagonal() += v.cwiseInverse();
+  e = Y;
+  e.noalias() -= W.transpose() * theta_.topRows(p);
+
+  Eigen::LLT<Eigen::Ref<Matrix, 0, Eigen::OuterStride<>>> factor(R);
+  if (factor.info() != Eigen::Success) return false;
+  const auto lower = R.triangularView<Eigen::Lower>();
+  lower.solveInPlace(e);
+  lower.transpose().solveInPlace<Eigen::OnTheRight>(G);  // G <- G R^-T, so that GG' is what C loses
+  if (!RowScalars::bounded(G.squaredNorm(), most_of_trace(), e.squaredNorm())) return false;
+
+  for (Index j = 0; j < n; ++j) {
+    invariants::check_gain(R(j, j) * R(j, j) - 1.0 / v[j], v[j]);
+    for (Index o = 0; o < n_outputs(); ++o) apriori(j, o) = Y(j, o) - R(j, j) * e(j, o);
+    log_det_ += std::log(v[j] * R(j, j) * R(j, j));
+  }
+  if (information_.kept) {
+    Matrix weighted = W * v.cwiseSqrt().asDiagonal();
+    information_.matrix.add_outer_block(weighted, 1.0);
+  }
+  C_.add_outer_block(G, -1.0);  // [JP 11]
+  theta_.topRows(p).noalias() += G * e;
+  xi_ += e.colwise().squaredNorm().transpose();
+  return true;
+}
+
+// C, updated row by row, is off by eps |C| or more in every direction, and its inverse by that times cond(C): eps
+// cond(C), relative to the norm, as by the Cholesky factor here. What follows is sums, which lose nothing more.
+bool Posterior::inform() {
+  if (information_.kept) return true;
+  constexpr double kLargestLoss = 1e-8;
+  C_.settle();
+  const Factor factor(C_.dense());
+  if (factor.info() != Eigen::Success) return false;
+  const Matrix inverse = factor.solve(Matrix::Identity(dimension(), dimension()));
+  const double condition = C_.dense().norm() * inverse.norm();  // at least cond(C), and at most p times that
+  if (!(std::numeric_limits<double>::epsilon() * condition <= kLargestLoss)) return false;
+  information_.matrix.assign(inverse);
+  information_.kept = true;
+  return true;
+}
+
+// C^-1 beside C, at whatever loss.
+void Posterior::invert_inverse() {
+  if (information_.kept) return;
+  C_.settle();
+  const auto factor = definite_factor(C_.dense());
+  information_.matrix.assign(factor.solve(Matrix::Identity(dimension(), dimension())));
+  information_.kept = true;
+}
+
+void Posterior::begin_sums() {
+  invert_inverse();
+  information_.added.gradient = Matrix::Zero(dimension(), n_outputs());
+  information_.added.cost = Vector::Zero(n_outputs());
+  information_.accumulating = true;
+}
+
+Posterior::Sums Posterior::no_sums() const {
+  const Index p = dimension();
+  Sums sums;
+  sums.information.assign(Matrix::Zero(p, p));
+  sums.gradient = Matrix::Zero(p, n_outputs());
+  sums.cost = Vector::Zero(n_outputs());
+  return sums;
+}
+
+void Posterior::add_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, RowsOut apriori,
+                        Sums& sums) const {
+  add_run(W, Y, v, apriori, sums, sums.information);
+}
+
+void Posterior::accumulate_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, RowsOut apriori) {
+  if (!accumulating()) begin_sums();
+  add_run(W, Y, v, apriori, information_.added, information_.matrix);
+}
+
+void Posterior::accumulate(const Sums& sums) {
+  if (!accumulating()) begin_sums();
+  information_.matrix.add(sums.information);
+  information_.added.gradient += sums.gradient;
+  information_.added.cost += sums.cost;
+}
+
+void Posterior::add_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, RowsOut apriori, Sums& sums,
+                        SymmetricInverse& information) const {
+  const Index p = dimension(), n = W.cols();
+  if (sums.weighted.rows() < p || sums.weighted.cols() < n)
+    sums.weighted.resize(theta_.rows(), std::max(n, sums.weighted.cols()));
+  if (sums.error.rows() < n) sums.error.resize(whole_packets(n), n_outputs());
+  auto e = sums.error.topRows(n);
+  auto weighted = sums.weighted.topLeftCorner(p, n);
+  apriori.noalias() = W.transpose() * theta_.topRows(p);
+  e = Y - apriori;
+  sums.cost += (e.array().square().colwise() * v.array()).colwise().sum().matrix().transpose();
+  weighted.noalias() = W * v.cwiseSqrt().asDiagonal();
+  information.add_outer_block(weighted, 1.0);
+  for (Index o = 0; o < n_outputs(); ++o) e.col(o).array() *= v.array();
+  sums.gradient.noalias() += W * e;
+}
+
+// With f the sum over the accumulated rows of v w (y - w'theta) and M the information, theta moves by M^-1 f and the
+// cost of the rows at the old theta falls by f'M^-1 f. Measured from the old theta, neither cancels while the model
+// is stable.
+std::optional<Posterior::Factor> Posterior::leave_information() {
+  if (!accumulating()) return std::nullopt;
+  information_.accumulating = false;
+  Factor factor = definite_factor(information_.matrix.dense());
+  const Matrix step = factor.solve(information_.added.gradient);
+  theta_.topRows(dimension()) += step;
+  xi_ += (information_.added.cost - step.cwiseProduct(information_.added.gradient).colwise().sum().transpose())
+             .cwiseMax(0.0);
+  invert(factor);
+  return factor;
+}
+
+// C and log|C^-1| from the Cholesky factor of C^-1.
+void Posterior::invert(const Factor& factor) {
+  const Index p = dimension();
+  log_det_ = 2.0 * factor.matrixLLT().diagonal().array().log().sum();
+  Matrix inverse = Matrix::Identity(p, p);
+  factor.matrixL().solveInPlace(inverse);  // R^-1, so that C = R^-T R^-1
+  Matrix C = Matrix::Zero(p, p);
+  C.selfadjointView<Eigen::Lower>().rankUpdate(inverse.transpose());
+  C_.assign(C);
+}
+
+void Posterior::restart() {
+  const Index p = dimension();
+  Matrix information = Matrix::Zero(p, p);
+  information.diagonal().tail(kernels()).setConstant(alpha_);
+  information_.matrix.assign(information);
+  information_.kept = true;
+  theta_.topRows(p).setZero();
+  xi_.setZero();
+  begin_sums();
+}
+
+// theta <- theta + C (Z V (y - Z'theta) - alpha D theta) leaves of the error of C^-1 Z V y what a product of the two
+// errors is; twice is enough wherever the Cholesky factor exists.
+Posterior::Factor Posterior::learn_only(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v) {
+  constexpr int kRefinements = 2;
+  const Index p = dimension(), m = kernels();
+  RowMatrix error(Y.rows(), Y.cols());
+  restart();
+  accumulate_run(W, Y, v, error);
+  Factor factor = *leave_information();
+  drop_information();
+  for (int pass = 0; pass <= kRefinements; ++pass) {
+    error = Y;
+    error.noalias() -= W.transpose() * theta();
+    xi_ = (error.array().square().colwise() * v.array()).colwise().sum().transpose();
+    xi_ += alpha_ * kernel_theta().colwise().squaredNorm().transpose();
+    if (pass == kRefinements) break;
+    error.array().colwise() *= v.array();
+    Matrix gradient = W * error;
+    gradient.bottomRows(m) -= alpha_ * kernel_theta();
+    Matrix step(p, n_outputs());
+    C_.apply_block(gradient, step);
+    theta_.topRows(p) += step;
+  }
+  return factor;
+}
+
+Posterior::Factor Posterior::fade(double factor) {
+  invert_inverse();
+  const Matrix information = reweighed(factor, (1.0 - factor) * alpha_);
+  Factor cholesky = definite_factor(information);
+  reweigh(factor, information, cholesky);
+  return cholesky;
+}
+
+std::optional<Posterior::Factor> Posterior::change_ridge(double alpha) {
+  const bool kept = information_.kept;
+  invert_inverse();
+  const Matrix information = reweighed(1.0, alpha - alpha_);
+  std::optional<Factor> factor(information);
+  if (factor->info() == Eigen::Success) {
+    reweigh(1.0, information, *factor);
+    alpha_ = alpha;
+  } else {
+    factor.reset();
+  }
+  information_.kept = kept;  // a growing stream should not pay for it from now on
+  return factor;
+}
+
+Matrix Posterior::reweighed(double factor, double ridge) const {
+  Matrix information = factor * information_.matrix.dense();
+  information.diagonal().tail(kernels()).array() += ridge;
+  return information;
+}
+
+// Rows count `factor` times what they did, and the ridge grows by `ridge` on top of that: with M = C^-1 and z = M theta
+// (the rows alone), M <- f M + ridge D, z <- f z and the minimum f y'Vy - theta_new'z_new is
+// f (xi + (theta - theta_new)'M theta).
+void Posterior::reweigh(double factor, const Matrix& information, const Factor& cholesky) {
+  const Index p = dimension();
+  const Matrix moment = information_.matrix.dense() * theta_.topRows(p);
+  const Matrix theta = cholesky.solve(factor * moment);
+  xi_ = factor * (xi_ + (theta_.topRows(p) - theta).cwiseProduct(moment).colwise().sum().transpose());
+  xi_ = xi_.cwiseMax(0.0);
+  theta_.topRows(p) = theta;
+  information_.matrix.assign(information);
+  invert(cholesky);
+}
+
+}  // namespace kernsift

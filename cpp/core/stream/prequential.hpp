@@ -1,0 +1,26 @@
+// Predict, then learn: the steps of a stream whose targets come later than its rows.
+#pragma once
+
+#include "core/base/types.hpp"
+
+namespace kernsift {
+
+// Steps first .. last - 1 of: predict row i (its mean and, if `variance` has rows, the variance of a new observation),
+// then learn row i - delay. Rows to learn run on `delay` steps behind the last prediction. Nothing is allocated a row.
+template <class Model>
+void prequential(Model& model, const Rows& X, const Rows& Y, const ConstVectorRef& v, Index delay, Index first,
+                 Index last, RowsOut mean, RowsOut variance, std::int64_t* n_basis) {
+  for (Index i = first; i < last; ++i) {
+    if (i < X.rows()) {
+      n_basis[i] = model.dictionary().size();
+      model.predict_one(X.row(i).transpose(), mean.row(i).transpose());
+      if (variance.rows() > 0) {
+        const double relative = model.relative_variance();
+        for (Index o = 0; o < model.n_outputs(); ++o) variance(i, o) = relative * model.noise_variance(o);
+      }
+    }
+    if (i >= delay) model.update(X.row(i - delay).transpose(), Y.row(i - delay).transpose(), v[i - delay]);
+  }
+}
+
+}  // namespace kernsift

@@ -1,0 +1,76 @@
+// The recent rows, whose coordinates are exact, as all the model has seen: always of a sliding window, and of any other
+// model until more rows have come than it keeps.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/stream/stream_state.hpp"
+
+namespace kernsift {
+
+namespace {
+// Renew where predictions may be off by so much, relative to the targets.
+constexpr double kMostDoubt = 1e-9;
+}  // namespace
+
+void StreamState::forget_oldest() {
+  if (!window_.only || recent_.size() < recent_.capacity()) return;
+  // Rounding does not fade: once in a window everything is computed afresh from the rows, O(m^2) a row.
+  if (window_.forgotten >= recent_.capacity()) renew_from_rows();
+  const Index oldest = recent_.oldest();
+  const auto w = recent_.coordinates().col(oldest);
+  const double v = recent_.weights()[oldest];
+  if (!(v > 0)) return;  // the row that should have taken its place was refused
+  window_.oldest_y = recent_.targets().row(oldest).transpose();
+  const double* y = window_.oldest_y.data();
+  const RowScalars row = look(w, w.squaredNorm(), y, -v);
+  ++window_.forgotten;
+  recent_.forget_oldest();
+  learned_.remove(y, v);
+  constexpr double kLeastLeft = 1e-6;  // of the row's own weight in the direction it holds, and of all weight
+  const double left = 1.0 + row.leverage;
+  // minus a weight has no positive leverage: what shows one is rounding, beside a weight that leaves no digit of C
+  if (left > kLeastLeft && row.leverage < kLeastLeft && learned_.moments.weight() > kLeastLeft * v) {
+    // what is left of the direction is a difference: it inherits the error of C, relative to what is left
+    count_rounding();
+    if (window_.doubt * v * w.squaredNorm() <= kMostDoubt * left) {
+      posterior_.forget(w, row);
+      return scores_.forget(basis_.span(), posterior_, w, row);
+    }
+  }
+  renew_from_rows();
+}
+
+void StreamState::renew_from_rows() {
+  const RowMatrix Y = recent_.targets();
+  const auto weights = recent_.weights();
+  if (window_.only) {
+    window_.forgotten = 0;
+    learned_.moments = TargetMoments(Y.cols());
+    learned_.sum_log_weights = 0;
+    for (Index i = 0; i < Y.rows(); ++i)
+      if (const double v = weights[i]; v > 0) {
+        learned_.moments.add(Y.row(i).data(), v);
+        learned_.sum_log_weights += std::log(v);
+      }
+  }
+  renew_scores(posterior_.learn_only(recent_.coordinates(), Y, weights));
+  window_.doubt = window_.heaviest = 0;
+  if (recent_.size() > 0)
+    window_.heaviest = (recent_.coordinates().colwise().squaredNorm().transpose().array() * weights.array()).maxCoeff();
+  count_rounding();
+}
+
+// Every change of C rounds each of its p^2 elements, of size trace(C) / p, by up to eps: independent errors, whose
+// matrix has a norm of about 2 sqrt(p) times one of them.
+void StreamState::count_rounding() {
+  if (recent_rows_are_all() && basis_.dimension() > 0)
+    window_.doubt += 2.0 * std::numeric_limits<double>::epsilon() * posterior_.trace() /
+                     std::sqrt(static_cast<double>(basis_.dimension()));
+}
+
+void StreamState::renew_if_in_doubt() {
+  if (window_.doubt * window_.heaviest > kMostDoubt && recent_.size() > 0 && recent_rows_are_all()) renew_from_rows();
+}
+
+}  // namespace kernsift
