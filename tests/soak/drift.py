@@ -78,7 +78,9 @@ def start(name: str) -> tuple[Any, Reference | WindowReference, dict[str, Any], 
     """An untrained core, its reference, its parameters, and how the inputs move."""
     parameters, moves = CONFIGURATIONS[name]
     settings = {"max_basis": None, "usefulness_tol": 1e-4, "exact_rows": 0, "swap_until": None, **parameters}
-    core = kernsift.OnlineLSSVMRegressor(gamma=GAMMA, **settings)._begin(Rows(np.zeros((1, 2)), np.zeros((1, 1)), np.ones(1)))
+    core = kernsift.OnlineLSSVMRegressor(gamma=GAMMA, **settings)._begin(
+        Rows(np.zeros((1, 2)), np.zeros((1, 1)), np.ones(1))
+    )
     if "window" in parameters:
         return core, WindowReference(GAMMA, parameters["alpha"], parameters["window"]), parameters, moves
     return core, Reference(2, GAMMA, parameters["alpha"], parameters.get("forgetting", 1.0)), parameters, moves
