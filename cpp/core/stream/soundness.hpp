@@ -1,4 +1,4 @@
-// Whether a saved state is still what the mathematics says it must be [MATH 8.2], as numbers, in O(m^3).
+// Whether a saved state is still what the mathematics says it must be (MATH 8.2), as numbers, in O(m^3).
 #pragma once
 
 #include <string>
