@@ -14,7 +14,15 @@ SMALLEST: float
 def build_info() -> dict[str, Any]: ...
 def kernel_table() -> dict[str, dict[str, bool]]: ...
 def best_ridge(
-    *, cross: Array, moments: Array, squares: Array, weight: float, count: float, with_bias: bool
+    *,
+    information: Array,
+    inverse: Array,
+    theta: Array,
+    cost: Array,
+    alpha: float,
+    weight: float,
+    count: float,
+    with_bias: bool,
 ) -> float: ...
 def calibrate(
     scores: Array, targets: Array, weights: Array, log_t: float, information: float

@@ -46,22 +46,17 @@ def choose_ridge(core: Any) -> None:
 
     A ridge beside which the present one leaves nothing of the rows is not taken; the stream goes on with its own.
     """
-    arrays = core.state()
-    with_bias = len(arrays["theta"]) > core.n_basis
     if not core.n_basis:
         return
-    theta, weight = arrays["theta"], float(np.ravel(arrays["target_weight"])[0])
-    cross = arrays["information"]  # Z'VZ + alpha diag(0, I)
-    if not cross.size:
-        try:
-            cross = np.linalg.inv(arrays["inverse"])
-        except np.linalg.LinAlgError:  # weights so far apart that rounding is all there is to choose by
-            return
-    del arrays  # several matrices as large
-    moment = cross @ theta
-    first = int(with_bias)
-    cross.flat[first * (len(cross) + 1) :: len(cross) + 1] -= core.alpha
-    squares = core.cost + np.einsum("ij,ij->j", theta, moment)
-    sums: dict[str, Any] = {"cross": np.ascontiguousarray(cross), "moments": np.ascontiguousarray(moment)}
-    more: dict[str, Any] = {"squares": squares, "weight": weight, "count": core.rows_learned}
-    core.change_ridge(_core.best_ridge(**sums, **more, with_bias=with_bias))
+    state = core.state()
+    best = _core.best_ridge(
+        **{name: state[name] for name in ("information", "inverse", "theta")},  # one of the first two is empty
+        cost=core.cost,
+        alpha=core.alpha,
+        weight=float(np.ravel(state["target_weight"])[0]),
+        count=core.rows_learned,
+        with_bias=len(state["theta"]) > core.n_basis,
+    )
+    del state  # several matrices as large
+    if np.isfinite(best):  # else weights are so far apart that rounding is all there is to choose by
+        core.change_ridge(best)
