@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..base.kernel import parameters
 from ..base.targets import Classification, Regression
 from ..base.validation import StrOptions, fit_context, transaction
-from .orols_base import OROLSBase
+from .orols_base import ForwardParameters, OROLSBase
 
 # Rows of a kernel block made in Python (the spread of the predictions).
 _BLOCK = 1024
@@ -171,7 +172,19 @@ class OROLSRegressor(Regression, OROLSBase):
         return self._pseudoinverse(X, sample_weight, slice(None))
 
 
-class OROLSClassifier(Classification, OROLSBase):
+@parameters
+class ClassifierParameters(ForwardParameters):
+    """Parameters of the classifier."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ForwardParameters._parameter_constraints,
+        "basis": [StrOptions({"per-class", "shared"})],
+    }
+
+    basis: str = "per-class"
+
+
+class OROLSClassifier(ClassifierParameters, Classification, OROLSBase):
     """Order-recursive orthogonal least squares classification on ±1 targets, one column a class.
 
     Parameters
@@ -213,58 +226,6 @@ class OROLSClassifier(Classification, OROLSBase):
     >>> bool(model.score(X[500:], y[500:]) > 0.9)
     True
     """
-
-    _parameter_constraints: dict[str, list[Any]] = {
-        **OROLSBase._parameter_constraints,
-        "basis": [StrOptions({"per-class", "shared"})],
-    }
-
-    def __init__(
-        self,
-        *,
-        basis: str = "per-class",
-        kernel: str = "rbf",
-        gamma: str | float | ArrayLike = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        gammas: Any = None,
-        selection: str = "residual",
-        n_candidates: int | None = None,
-        candidates: ArrayLike | None = None,
-        alpha: float | str = "gcv",
-        stop: str | None = "gcv",
-        patience: int = 10,
-        tol: float = 1e-4,
-        max_basis: int | float | None = 500,
-        error_tol: float = 0.0,
-        max_condition: float = 1e7,
-        fit_intercept: bool = True,
-        cache_size: float = 200,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            kernel=kernel,
-            gamma=gamma,
-            degree=degree,
-            coef0=coef0,
-            gammas=gammas,
-            selection=selection,
-            n_candidates=n_candidates,
-            candidates=candidates,
-            alpha=alpha,
-            stop=stop,
-            patience=patience,
-            tol=tol,
-            max_basis=max_basis,
-            error_tol=error_tol,
-            max_condition=max_condition,
-            fit_intercept=fit_intercept,
-            cache_size=cache_size,
-            n_jobs=n_jobs,
-            random_state=random_state,
-        )
-        self.basis = basis
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
