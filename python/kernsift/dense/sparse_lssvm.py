@@ -229,9 +229,8 @@ class _SparseLSSVM(SparseParameters, BatchLSSVM):
         --------
         >>> import numpy as np
         >>> from kernsift import SparseLSSVMRegressor
-        >>> rng = np.random.default_rng(7)
-        >>> X = rng.uniform(-3, 3, (400, 1))
-        >>> y = np.sinc(X[:, 0]) + 0.05 * rng.standard_normal(400)
+        >>> X = np.random.default_rng(7).uniform(-3, 3, (400, 1))
+        >>> y = np.sinc(X[:, 0])
         >>> model = SparseLSSVMRegressor(gamma=1.0, max_basis=None).fit(X, y)
         >>> small = model.at_size(10)
         >>> small.n_basis_, bool(small.score(X, y) > 0.95)
@@ -354,9 +353,8 @@ class SparseLSSVMRegressor(BatchRegressor, _SparseLSSVM):
     --------
     >>> import numpy as np
     >>> from kernsift import SparseLSSVMRegressor
-    >>> rng = np.random.default_rng(7)
-    >>> X = rng.uniform(-3, 3, (200, 1))
-    >>> y = np.sinc(X[:, 0]) + 0.05 * rng.standard_normal(200)
+    >>> X = np.random.default_rng(7).uniform(-3, 3, (200, 1))
+    >>> y = np.sinc(X[:, 0])
     >>> model = SparseLSSVMRegressor(gamma=1.0, max_basis=None, tol=0.01).fit(X, y)
     >>> bool(model.n_basis_ < 20 and np.abs(model.predict(X) - np.sinc(X[:, 0])).max() < 0.1)
     True

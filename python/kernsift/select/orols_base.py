@@ -89,18 +89,6 @@ class OROLSBase(ForwardParameters, Expansion):
 
     # --- fitting ---
 
-    def _check_combinations(self) -> None:
-        if self.n_candidates is not None and self.selection == "residual":
-            raise ValueError(
-                f"n_candidates={self.n_candidates!r} draws the candidates of selection='error-reduction'; "
-                "selection='residual' looks at every row: leave n_candidates at None or change selection"
-            )
-        if self.stop == "alpha" and self.alpha != "gcv":
-            raise ValueError(
-                f"stop='alpha' waits for a re-estimated alpha to settle but alpha={self.alpha!r} is fixed; "
-                "use alpha='gcv', or stop='gcv' or None"
-            )
-
     def _allowed(self, table: Table) -> NDArray[np.int64]:
         """Places in the table of the rows that may become kernels."""
         if self.candidates is None:
@@ -156,7 +144,16 @@ class OROLSBase(ForwardParameters, Expansion):
         self, X: NDArray[np.float64], targets: list[NDArray[np.float64]], weight: NDArray[np.float64]
     ) -> list[dict[str, Any]]:
         """Run one selection for each block of targets and keep what the kernels are made of."""
-        self._check_combinations()
+        if self.n_candidates is not None and self.selection == "residual":
+            raise ValueError(
+                f"n_candidates={self.n_candidates!r} draws the candidates of selection='error-reduction'; "
+                "selection='residual' looks at every row: leave n_candidates at None or change selection"
+            )
+        if self.stop == "alpha" and self.alpha != "gcv":
+            raise ValueError(
+                f"stop='alpha' waits for a re-estimated alpha to settle but alpha={self.alpha!r} is fixed; "
+                "use alpha='gcv', or stop='gcv' or None"
+            )
         widths = [self.gamma] if self.gammas is None else list(self.gammas)
         if not widths:
             raise ValueError("gammas is empty: give at least one width, or None to use gamma")

@@ -262,7 +262,7 @@ class SubsetBase(SubsetParameters, Expansion):
                 new._solve(new._state, None)
         return self
 
-    def _partial(self, X: ArrayLike, y: ArrayLike, sample_weight: Any, *classes: Any) -> None:
+    def _go_on(self, X: ArrayLike, y: ArrayLike, sample_weight: Any, *classes: Any) -> None:
         self._no_loo("partial_fit")
         self._sums_for("partial_fit")
         if self._basis is not None:
