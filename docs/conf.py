@@ -37,7 +37,7 @@ nitpicky = False
 
 # --- Markdown and pages of the repository outside this folder
 
-myst_enable_extensions = ["colon_fence", "dollarmath", "fieldlist"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "fieldlist"]
 myst_dmath_allow_space = False  # prices are no formulas
 myst_heading_anchors = 3
 myst_url_schemes = {"http": None, "https": None, "mailto": None, "repository": None}

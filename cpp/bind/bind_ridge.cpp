@@ -9,21 +9,6 @@ namespace kernsift {
 void bind_ridge(py::module_& m) {
   const py::kw_only named;
   m.def(
-      "best_ridge",
-      [](const Array& information, const Array& inverse, const Array& theta, const Array& cost, double alpha, double weight,
-         double count, bool with_bias) {
-        const Matrix coef = rows(theta, -1, "theta"), C_inverse = rows(information, -1, "information");
-        const auto C = lower_of(inverse, C_inverse.size() > 0 ? -1 : coef.rows(), "inverse");
-        const auto costs = vector(cost, coef.cols(), "cost");
-        if (C_inverse.size() > 0 && (C_inverse.rows() != coef.rows() || C_inverse.cols() != coef.rows()))
-          throw std::invalid_argument("information must be square, with a row for each of theta");
-        if (coef.rows() <= (with_bias ? 1 : 0)) throw std::invalid_argument("theta must hold at least one kernel");
-        py::gil_scoped_release unlocked;
-        return best_ridge(C_inverse, C, coef, costs, alpha, weight, count, with_bias);
-      },
-      named, py::arg("information").noconvert(), py::arg("inverse").noconvert(), py::arg("theta").noconvert(),
-      py::arg("cost").noconvert(), py::arg("alpha"), py::arg("weight"), py::arg("count"), py::arg("with_bias"));
-  m.def(
       "softmax",
       [](const Array& scores, double temperature) {
         const auto f = rows(scores, -1, "scores");
@@ -54,8 +39,8 @@ void bind_ridge(py::module_& m) {
         t.learn(f, rows(targets, f.cols(), "targets"), vector(weights, f.rows(), "weights"));
         return py::make_tuple(t.log_t, t.information);
       },
-      py::arg("scores").noconvert(), py::arg("targets").noconvert(), py::arg("weights").noconvert(),
-      py::arg("log_t"), py::arg("information"));
+      py::arg("scores").noconvert(), py::arg("targets").noconvert(), py::arg("weights").noconvert(), py::arg("log_t"),
+      py::arg("information"));
   m.def(
       "ridge_minimum",
       [](const Array& h, const Array& f2, double residual, double n_rows, double unpenalised, double start,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -76,11 +77,35 @@ def dead_links(folder: Path) -> list[str]:
     return dead
 
 
+ANCHOR = re.compile(r"\]\(([^)#\s:]+)#([^)\s]+)\)")
+
+
+def dead_anchors(folder: Path) -> list[str]:
+    """Links to a line of the code, by words in it, where no line holds the words."""
+    dead = []
+    for path in sorted((folder / "docs").rglob("*.md")):
+        for link, words in ANCHOR.findall(path.read_text(encoding="utf-8")):
+            target = path.parent / link
+            if target.suffix == ".md" or not target.is_file():
+                continue  # a heading; a dead link
+            if not any(unquote(words) in line for line in target.read_text(encoding="utf-8").splitlines()):
+                dead.append(f"{path.relative_to(folder)}: {link}#{unquote(words)}")
+    return dead
+
+
 def test_links_work_in_a_checkout_too():
     assert dead_links(ROOT) == []
+    assert dead_anchors(ROOT) == []
 
 
 def test_a_dead_link_is_found(tmp_path):
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "a.md").write_text("[one](a.md) [two](b.md#there)\n```\n[x](c.md)\n```\n[web](https://a.b)")
     assert dead_links(tmp_path) == ["docs/a.md: b.md"]
+
+
+def test_a_dead_anchor_is_found(tmp_path):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.py").write_text("def f():\n    pass\n")
+    (tmp_path / "docs" / "a.md").write_text("[one](a.py#def%20f) [two](a.py#def%20g)")
+    assert dead_anchors(tmp_path) == ["docs/a.md: a.py#def g"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import importlib.util
 import os
 import re
@@ -90,8 +89,6 @@ NOT_RUN = {
     "-m pytest": NETWORK,
     "scikit-build-core>=1.0": NETWORK,
     "cmake --preset": BUILD,
-    "struct Rational": "a line of C++ for another build; tests of the kernels hold each to its definition",
-    "{KernelKind::rational": "the same",
 }
 
 
@@ -110,11 +107,12 @@ def blocks_of(path: Path, name: str) -> list[Block]:
 def all_blocks() -> list[Block]:
     pages = [p for p in sorted(DOCS.rglob("*.md")) if not GENERATED & set(p.parts)] if DOCS.is_dir() else []
     pages += [ROOT / "README.md", ROOT / "CONTRIBUTING.md"] if pages else []
+    pages = [p for p in pages if p.name != "extending.md"]  # test_extending.py
     return [b for p in pages for b in blocks_of(p, p.relative_to(ROOT).as_posix()) if b.language]
 
 
 BLOCKS = all_blocks()
-PAGES = sorted({b.page for b in BLOCKS if b.language == "python"} - {"docs/develop/extending.md"})
+PAGES = sorted({b.page for b in BLOCKS if b.language == "python"})
 
 
 def reason(block: Block) -> str | None:
@@ -147,12 +145,11 @@ def test_python_blocks_run_word_for_word(page, tmp_path, monkeypatch):
 
 
 def test_every_block_has_a_way_to_be_tested():
-    known = {"python", "bash", "c", "cpp", "text"}
+    known = {"python", "bash", "c", "text"}
     assert {b.language for b in BLOCKS} <= known
     assert [
         b for b in BLOCKS if b.language == "bash" and reason(b) is None and "python -m kernsift" not in b.code
     ] == []
-    assert [b for b in BLOCKS if b.language == "cpp" and reason(b) is None] == []
     unused = [words for words in NOT_RUN if not any(words in b.code for b in BLOCKS)]
     assert unused == []  # no reason outlives its block
     assert len(BLOCKS) > 20
@@ -202,49 +199,3 @@ def test_c_blocks_compile_and_run_word_for_word(tmp_path):
         (tmp_path / "main.c").write_text(source)
         subprocess.run([compiler, "-std=c99", "main.c", "-o", "main"], cwd=tmp_path, check=True)
         subprocess.run([tmp_path / "main"], check=True)
-
-
-def test_a_new_selector_is_one_file_as_the_page_says(tmp_path):
-    """The recipe word for word, in a copy of the package."""
-    page = DOCS / "develop" / "extending.md"
-    (function,) = (b.code for b in blocks_of(page, "extending") if b.language == "python")
-    line = re.search(r'and a line `("spread": _spread)` in `SELECTORS`', page.read_text(encoding="utf-8"))[1]
-    copy, package = tmp_path / "kernsift", Path(kernsift.__file__).parent
-    copy.mkdir()
-    places = {name for folder in kernsift.__path__ for name in os.listdir(folder)} - {"__pycache__"}
-    for name in places:
-        source = next(Path(f) / name for f in kernsift.__path__ if (Path(f) / name).exists())
-        (copy / name).symlink_to(source)
-    core = Path(kernsift._core.__file__).parent
-    if not (copy / core.name).exists():  # an editable installation keeps it elsewhere
-        (copy / core.name).symlink_to(core)
-    (copy / "select").unlink()
-    shutil.copytree(package / "select", copy / "select", ignore=shutil.ignore_patterns("__pycache__"))
-    text = (copy / "select" / "selectors.py").read_text(encoding="utf-8")
-    above, table = "#: Every selector by its name.", "SELECTORS: dict[str, Callable[[Task], Chosen]] = {\n"
-    assert text.count(above) == text.count(table) == 1
-    text = text.replace(above, f"{function}\n\n{above}").replace(table, f"{table}    {line},\n")
-    ast.parse(text)
-    (copy / "select" / "selectors.py").write_text(text, encoding="utf-8")
-    code = """
-import sys
-sys.meta_path[:] = [finder for finder in sys.meta_path if isinstance(finder, type)]  # none of an editable installation
-import numpy as np, kernsift
-from pathlib import Path
-assert Path(kernsift.__file__).parent == Path({copy!r}), kernsift.__file__
-rng = np.random.default_rng(0)
-X = rng.uniform(-2, 2, (400, 2)); y = np.sin(X[:, 0]); w = rng.integers(0, 3, 400).astype(float)
-for weight in (None, w):
-    model = kernsift.SubsetLSSVMRegressor(basis="spread", max_basis=20, gamma=1.0).fit(X, y, sample_weight=weight)
-    assert model.n_basis_ <= 20 and model.score(X, y) > 0.9, model.score(X, y)
-    kernsift.SubsetLSSVMClassifier(basis="spread", max_basis=20).fit(X, y > 0, sample_weight=weight)
-found = kernsift.tune(kernsift.SubsetLSSVMRegressor(basis="spread", max_basis=20), X, y, gammas=[0.5, 1.0])
-assert found.best_estimator_.basis == "spread"
-batches = [(X[:200], y[:200]), (X[200:], y[200:])]
-kernsift.SubsetLSSVMRegressor(basis="spread", max_basis=20).fit_batches(batches)
-print("works at once")
-"""
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    command = [sys.executable, "-c", code.format(copy=str(copy))]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path)
-    assert "works at once" in done.stdout, done.stdout + done.stderr

@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
-from .. import _core
-
 # The ridge a stream begins with, the default of `alpha`, and the rows after which it is first chosen; then as often as
 # their number has doubled.
 FIRST_RIDGE = 0.1
@@ -38,25 +34,4 @@ def choose_if_due(core: Any) -> None:
     """Choose the ridge again if the row just learned is one after which it is due."""
     seen = core.rows_seen
     if seen >= FIRST_CHOICE and seen & (seen - 1) == 0:
-        choose_ridge(core)
-
-
-def choose_ridge(core: Any) -> None:
-    """Give the core the ridge of the smallest GCV, summed over outputs, of the least-squares problem in its state.
-
-    A ridge beside which the present one leaves nothing of the rows is not taken; the stream goes on with its own.
-    """
-    if not core.n_basis:
-        return
-    state = core.state()
-    best = _core.best_ridge(
-        **{name: state[name] for name in ("information", "inverse", "theta")},  # one of the first two is empty
-        cost=core.cost,
-        alpha=core.alpha,
-        weight=float(np.ravel(state["target_weight"])[0]),
-        count=core.rows_learned,
-        with_bias=len(state["theta"]) > core.n_basis,
-    )
-    del state  # several matrices as large
-    if np.isfinite(best):  # else weights are so far apart that rounding is all there is to choose by
-        core.change_ridge(best)
+        core.choose_ridge()
