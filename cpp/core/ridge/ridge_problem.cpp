@@ -1,6 +1,5 @@
 #include "core/ridge/ridge_problem.hpp"
 
-#include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
@@ -228,28 +227,16 @@ double RidgeProblem::memory_needed(Index m, Index outputs, bool spectrum, Index 
   return m * (2.0 * m + 768.0 + 4.0 * outputs + alphas * (1.0 + outputs));
 }
 
-double best_ridge(const ConstMatrixRef& cross, const ConstMatrixRef& moments, const ConstVectorRef& squares, double weight,
-                  double count, bool bias) {
+double best_ridge(const ConstMatrixRef& cross, const ConstMatrixRef& moments, const ConstVectorRef& squares,
+                  double weight, double count, bool bias) {
   const Index first = bias ? 1 : 0, m = cross.rows() - first, outputs = moments.cols();
   const Vector s = bias ? Vector(cross.col(0).tail(m)) : Vector(Vector::Zero(m));
   const Vector y = bias ? Vector(moments.row(0).transpose()) : Vector(Vector::Zero(outputs));
   const Vector none = Vector::Zero(outputs);
-  const RidgeSums sums{cross.bottomRightCorner(m, m), moments.bottomRows(m), s, y, squares, none, weight, count,
-                       kEps * static_cast<double>(cross.rows())};
+  const RidgeSums sums{
+      cross.bottomRightCorner(m, m),           moments.bottomRows(m), s, y, squares, none, weight, count,
+      kEps * static_cast<double>(cross.rows())};
   return RidgeProblem(sums, bias, 1).best_gcv();
-}
-
-double best_ridge(Matrix information, const ConstMatrixRef& inverse, const ConstMatrixRef& theta,
-                  const ConstVectorRef& cost, double alpha, double weight, double count, bool bias) {
-  if (information.size() == 0) {
-    const Eigen::LLT<Matrix> factor(inverse);
-    if (factor.info() != Eigen::Success) return std::numeric_limits<double>::quiet_NaN();
-    information = factor.solve(Matrix::Identity(inverse.rows(), inverse.cols()));
-  }
-  const Matrix moments = information * theta;
-  const Vector squares = cost + theta.cwiseProduct(moments).colwise().sum().transpose();
-  information.diagonal().tail(information.rows() - (bias ? 1 : 0)).array() -= alpha;
-  return best_ridge(information, moments, squares, weight, count, bias);
 }
 
 }  // namespace kernsift
