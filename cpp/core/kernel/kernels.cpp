@@ -161,7 +161,7 @@ inline __attribute__((always_inline)) void tile(const Value& value, const Panels
   }
 }
 
-// Walks all tiles of (elements x rows [first, first + count)); rows outside or panels outside, as the sink asks.
+// Walks all tiles of (elements x rows [first, first + count)); rows outside or panels outside, as the sink is ordered.
 template <class Near, class Far, class Sink>
 class Walk {
  public:

@@ -1,4 +1,5 @@
-// The orthogonal decomposition K_m = Q U of a design whose columns arrive one at a time (002, section 2).
+// The orthogonal decomposition K_m = Q U of a design whose columns arrive one at a time (Andelic et al. 2007,
+// section 2).
 //
 //   K_m = [k_1 .. k_m]   M x m    the columns appended
 //   Q                    M x m    orthogonal, NOT normalised, so that U has ones on its diagonal
@@ -55,7 +56,7 @@ class OrthogonalBasis {
   void project(const ConstMatrixRef& K, Projection& out);
 
   // Appends the column k whose projection is column `i` of `p` (made since the last append), unless it is dependent:
-  // then answers false and the span is unchanged. Also forms `combinations` = Q G for the columns before this one,
+  // then returns false and the span is unchanged. Also forms `combinations` = Q G for the columns before this one,
   // G size() x r (padded_rows() x r).
   bool append(const ConstVectorRef& k, const Projection& p, Index i, const ConstMatrixRef& G, Matrix& combinations);
   bool append(const ConstVectorRef& k);

@@ -25,7 +25,7 @@ class CallbackSupport:
 
     @available_if(_callbacks_exist)
     def set_callbacks(self, *callbacks: Any) -> Self:
-        """Set what is told of every block of a long fit.
+        """Set the callbacks called after every block of a long fit.
 
         Parameters
         ----------

@@ -44,7 +44,7 @@ def _cpus() -> int:
 
 @functools.cache
 def _openmp() -> Any:
-    """What threadpoolctl sets for the thread that asks; our own threads are no OpenMP, and follow it."""
+    """The limits of threadpoolctl for the calling thread; our own threads are not OpenMP's, and follow them."""
     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
     return ThreadpoolController().select(user_api="openmp")

@@ -27,7 +27,7 @@ from ..select.task import kernel_of
 from ..widths.learn_gamma import learned_width
 from .robust import robust_weights
 
-# What alpha="loo" and gamma="loo" look through unless told.
+# What alpha="loo" and gamma="loo" try by default.
 ALPHAS = np.logspace(-6, 4, 21)
 GAMMA_FACTORS = np.logspace(-1.5, 1.5, 7)
 
@@ -35,7 +35,7 @@ GAMMA_FACTORS = np.logspace(-1.5, 1.5, 7)
 class BatchLSSVM(Expansion):
     """Base of the four estimators.
 
-    A subclass makes a problem for a kernel and rows (`_make_problem`) that answers ``residuals(weight, alpha)`` and
+    A subclass makes a problem for a kernel and rows (`_make_problem`) with ``residuals(weight, alpha)`` and
     ``loo_grid(weight, alphas)``, and takes the model over from it (`_take`).
     """
 
@@ -79,7 +79,7 @@ class BatchLSSVM(Expansion):
         self.weights_ = weight * np.where(weight > 0, factor[table.group], 0.0)
         self._sample_weight = weight.copy()  # the caller's may change
         self._effective_rows = self._rows_for_noise(np.flatnonzero(weight > 0))
-        self._cache: dict[str, Any] = {}  # filled when first asked for, not pickled
+        self._cache: dict[str, Any] = {}  # filled on first use, not pickled
         self._take(problem, table, targets, v * factor)
 
     def _rows_for_noise(self, rows: NDArray[np.intp]) -> float:

@@ -171,9 +171,9 @@ def _doubles(name: str, task: Task) -> float:
         "ald": factor,
         "greedy": 0,
         "kmeans": factor + 3 * (rows + max(3072, 3 * m)) * d,  # scaled rows, those that k-means begins with
-        "online": n * (d + 7),  # rows and targets in order, the core's answers; its model grows with the kernels
-        "orols": n * (d + 4),  # rows and targets in order; the selection asks for itself
-        "pruned": 0,  # asks for itself
+        "online": n * (d + 7),  # rows and targets in order, the core's outputs; its model grows with the kernels
+        "orols": n * (d + 4),  # rows and targets in order; the selection checks its own memory
+        "pruned": 0,  # checks its own memory
         "random": factor,
         "rpcholesky": 0,
     }

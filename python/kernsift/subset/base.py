@@ -188,7 +188,7 @@ class SubsetBase(Expansion):
         self._solve(first.merge(*rest), None)
 
     def _solve(self, state: SubsetState, table: Table | None) -> None:
-        """Coefficients from the sums, with alpha as asked for."""
+        """Coefficients from the sums, for a number or a choice of alpha."""
         check_some_weight(np.array([state.weight]))
         problem = state.problem(bool(self.fit_intercept), n_threads(self.n_jobs))
         if isinstance(self.alpha, Real):
