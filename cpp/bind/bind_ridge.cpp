@@ -9,18 +9,6 @@ namespace kernsift {
 void bind_ridge(py::module_& m) {
   const py::kw_only named;
   m.def(
-      "best_ridge",
-      [](const Array& cross, const Array& moments, const Array& squares, double weight, double count, bool with_bias) {
-        const Matrix z = rows(moments, -1, "moments");
-        const auto M = lower_of(cross, z.rows(), "cross");
-        const auto yy = vector(squares, z.cols(), "squares");
-        if (z.rows() <= (with_bias ? 1 : 0)) throw std::invalid_argument("cross must hold at least one kernel");
-        py::gil_scoped_release unlocked;
-        return best_ridge(M, z, yy, weight, count, with_bias);
-      },
-      named, py::arg("cross").noconvert(), py::arg("moments").noconvert(), py::arg("squares").noconvert(),
-      py::arg("weight"), py::arg("count"), py::arg("with_bias"));
-  m.def(
       "softmax",
       [](const Array& scores, double temperature) {
         const auto f = rows(scores, -1, "scores");

@@ -6,6 +6,30 @@
 
 namespace kernsift {
 
+namespace single_values {
+
+void exponential(const Kernel&, Eigen::ArrayXXf& K) { K = (-K).exp(); }
+
+void matern32(const Kernel&, Eigen::ArrayXXf& K) {
+  K = (3.0f * K).sqrt();
+  K = (1.0f + K) * (-K).exp();
+}
+
+void matern52(const Kernel&, Eigen::ArrayXXf& K) {
+  K = (5.0f * K).sqrt();
+  K = (1.0f + K + K.square() / 3.0f) * (-K).exp();
+}
+
+void polynomial(const Kernel& kernel, Eigen::ArrayXXf& K) {
+  K += static_cast<float>(kernel.coef0());
+  const Eigen::ArrayXXf base = K;
+  for (int power = 1; power < kernel.degree(); ++power) K *= base;
+}
+
+void linear(const Kernel&, Eigen::ArrayXXf&) {}
+
+}  // namespace single_values
+
 namespace {
 constexpr Index kTile = 64;
 constexpr double kFarSingle = 64.0;  // 6e-8 of it is 4e-6 of the exponent

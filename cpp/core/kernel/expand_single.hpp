@@ -9,6 +9,12 @@
 
 namespace kernsift {
 
+// Kernel values of the sums that the table names, in place.
+namespace single_values {
+using Values = void(const Kernel&, Eigen::ArrayXXf&);
+Values exponential, matern32, matern52, polynomial, linear;
+}  // namespace single_values
+
 using SingleRows = Eigen::Ref<const Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
 using SingleRowsOut = Eigen::Ref<Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
 

@@ -5,7 +5,12 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "core/kernel/expand_single.hpp"
 #include "core/simd/exponential.hpp"
+
+// Where the compiler inlines by itself depends on how many kernels there are; so it is stated: the value of a kernel into the
+// tile, each kind of tile a function.
+#define KERNSIFT_INLINE inline __attribute__((always_inline))
 
 namespace kernsift {
 
@@ -58,7 +63,7 @@ Packet near(const Packet& d2) { return simd::pmin(d2, splat(1e6)); }
 template <class Distance>
 struct Rbf {
   using Sum = typename Distance::Sum;
-  Packet operator()(const Packet& sum, const Packet& norm_a, const Packet& norm_b) const {
+  KERNSIFT_INLINE Packet operator()(const Packet& sum, const Packet& norm_a, const Packet& norm_b) const {
     return exp_to_zero(simd::pnegate(Distance::distance(sum, norm_a, norm_b)));
   }
 };
@@ -66,7 +71,7 @@ struct Rbf {
 template <class Distance>
 struct Matern32 {
   using Sum = typename Distance::Sum;
-  Packet operator()(const Packet& sum, const Packet& norm_a, const Packet& norm_b) const {
+  KERNSIFT_INLINE Packet operator()(const Packet& sum, const Packet& norm_a, const Packet& norm_b) const {
     const Packet s = simd::psqrt(simd::pmul(splat(3.0), near(Distance::distance(sum, norm_a, norm_b))));
     return simd::pmul(simd::padd(splat(1.0), s), exp_to_zero(simd::pnegate(s)));
   }
@@ -75,7 +80,7 @@ struct Matern32 {
 template <class Distance>
 struct Matern52 {
   using Sum = typename Distance::Sum;
-  Packet operator()(const Packet& sum, const Packet& norm_a, const Packet& norm_b) const {
+  KERNSIFT_INLINE Packet operator()(const Packet& sum, const Packet& norm_a, const Packet& norm_b) const {
     const Packet s2 = simd::pmul(splat(5.0), near(Distance::distance(sum, norm_a, norm_b)));
     const Packet s = simd::psqrt(s2);
     const Packet factor = simd::padd(splat(1.0), simd::pmadd(s2, splat(1.0 / 3.0), s));
@@ -87,7 +92,7 @@ struct Matern52 {
 template <class Distance>
 struct Matern32Slope {
   using Sum = typename Distance::Sum;
-  Packet operator()(const Packet& sum, const Packet& norm_a, const Packet& norm_b) const {
+  KERNSIFT_INLINE Packet operator()(const Packet& sum, const Packet& norm_a, const Packet& norm_b) const {
     const Packet s = simd::psqrt(simd::pmul(splat(3.0), near(Distance::distance(sum, norm_a, norm_b))));
     return simd::pmul(splat(1.5), exp_to_zero(simd::pnegate(s)));
   }
@@ -96,7 +101,7 @@ struct Matern32Slope {
 template <class Distance>
 struct Matern52Slope {
   using Sum = typename Distance::Sum;
-  Packet operator()(const Packet& sum, const Packet& norm_a, const Packet& norm_b) const {
+  KERNSIFT_INLINE Packet operator()(const Packet& sum, const Packet& norm_a, const Packet& norm_b) const {
     const Packet s = simd::psqrt(simd::pmul(splat(5.0), near(Distance::distance(sum, norm_a, norm_b))));
     const Packet factor = simd::pmul(splat(5.0 / 6.0), simd::padd(splat(1.0), s));
     return simd::pmul(factor, exp_to_zero(simd::pnegate(s)));
@@ -105,14 +110,14 @@ struct Matern52Slope {
 
 struct Laplacian {
   using Sum = AbsoluteDifference;
-  Packet operator()(const Packet& sum, const Packet&, const Packet&) const {
+  KERNSIFT_INLINE Packet operator()(const Packet& sum, const Packet&, const Packet&) const {
     return exp_to_zero(simd::pnegate(sum));
   }
 };
 
 struct Linear {
   using Sum = Dot;
-  Packet operator()(const Packet& sum, const Packet&, const Packet&) const { return sum; }
+  KERNSIFT_INLINE Packet operator()(const Packet& sum, const Packet&, const Packet&) const { return sum; }
 };
 
 struct Polynomial {
@@ -120,7 +125,7 @@ struct Polynomial {
   explicit Polynomial(const Kernel& kernel) : degree(kernel.degree()), coef0(kernel.coef0()) {}
   int degree;
   double coef0;
-  Packet operator()(const Packet& sum, const Packet&, const Packet&) const {
+  KERNSIFT_INLINE Packet operator()(const Packet& sum, const Packet&, const Packet&) const {
     Packet base = simd::padd(sum, splat(coef0));
     Packet power = splat(1.0);
     for (int n = degree; n > 0; n >>= 1) {  // by squaring
@@ -135,7 +140,7 @@ struct Polynomial {
 
 // values[r][q] = kernel of row r with packet q of the panels.
 template <int P, int R, class Value>
-inline __attribute__((always_inline)) void tile(const Value& value, const Panels& elements, Index first_panel,
+KERNSIFT_INLINE void tile(const Value& value, const Panels& elements, Index first_panel,
                                                 const PreparedRows& rows, Index first_row, Index n_features,
                                                 Packet (&values)[R][P * kPackets]) {
   constexpr int Q = P * kPackets;
@@ -202,7 +207,7 @@ class Walk {
     sink_.template close<R>(out_row);
   }
   template <int P, int R, class Value>
-  void step(const Value& value, Index p, Index row, Index out_row) {
+  __attribute__((noinline)) void step(const Value& value, Index p, Index row, Index out_row) {
     Packet values[R][P * kPackets];
     tile<P, R>(value, elements_, p, rows_, row, n_features_, values);
     sink_.template take<P, R>(values, p, out_row);
@@ -308,7 +313,6 @@ double norm_like_dot(const double* x, Index n) {
 }  // namespace
 
 const std::vector<KernelRow>& kernel_table() {
-  using Singles = Eigen::ArrayXXf;
   using Near32 = Matern32<FromDot>;
   using Far32 = Matern32<FromDifferences>;
   using Near52 = Matern52<FromDot>;
@@ -317,33 +321,19 @@ const std::vector<KernelRow>& kernel_table() {
   static const std::vector<KernelRow> table = {
       {KernelKind::rbf, "rbf", KernelSum::squares, true, block_of<Rbf<FromDot>, Rbf<FromDifferences>>,
        expand_of<Rbf<FromDot>, Rbf<FromDifferences>>, block_of<Rbf<FromDot>, Rbf<FromDifferences>>, true,
-       [](const Kernel&, Singles& K) { K = (-K).exp(); }, true, true, true},
+       single_values::exponential, true, true, true},
       {KernelKind::laplacian, "laplacian", KernelSum::absolutes, true, block_of<Laplacian>, expand_of<Laplacian>,
-       block_of<Laplacian>, false, [](const Kernel&, Singles& K) { K = (-K).exp(); }, true, true, false},
+       block_of<Laplacian>, false, single_values::exponential, true, true, false},
       {KernelKind::matern32, "matern32", KernelSum::squares, true, block_of<Near32, Far32>, expand_of<Near32, Far32>,
-       block_of<Matern32Slope<FromDot>, Matern32Slope<FromDifferences>>, true,
-       [](const Kernel&, Singles& K) {
-         K = (3.0f * K).sqrt();
-         K = (1.0f + K) * (-K).exp();
-       },
-       true, true, false},
+       block_of<Matern32Slope<FromDot>, Matern32Slope<FromDifferences>>, true, single_values::matern32, true, true,
+       false},
       {KernelKind::matern52, "matern52", KernelSum::squares, true, block_of<Near52, Far52>, expand_of<Near52, Far52>,
-       block_of<Matern52Slope<FromDot>, Matern52Slope<FromDifferences>>, true,
-       [](const Kernel&, Singles& K) {
-         K = (5.0f * K).sqrt();
-         K = (1.0f + K + K.square() / 3.0f) * (-K).exp();
-       },
-       true, true, false},
+       block_of<Matern52Slope<FromDot>, Matern52Slope<FromDifferences>>, true, single_values::matern52, true, true,
+       false},
       {KernelKind::polynomial, "polynomial", KernelSum::products, true, block_of<Polynomial>, expand_of<Polynomial>,
-       nullptr, false,
-       [](const Kernel& kernel, Singles& K) {
-         K += static_cast<float>(kernel.coef0());
-         const Singles base = K;
-         for (int power = 1; power < kernel.degree(); ++power) K *= base;
-       },
-       true, true, true},
+       nullptr, false, single_values::polynomial, true, true, true},
       {KernelKind::linear, "linear", KernelSum::products, false, block_of<Linear>, expand_of<Linear>, nullptr, false,
-       [](const Kernel&, Singles&) {}, true, true, true},
+       single_values::linear, true, true, true},
   };
   return table;
 }
@@ -418,15 +408,16 @@ Kernel::Kernel(KernelKind kind, Vector gamma, int degree, double coef0, Vector c
 
 void Kernel::prepare(const Rows& X, PreparedRows& out) const {
   const Index n = X.rows(), d = n_features();
+  const bool measured = stationary();  // from the centre
   out.resize(n, d);
   for (Index r = 0; r < n; ++r) {
     const double* x = X.data() + r * X.outerStride();
     double* z = out.coordinates_.data() + r * d;
     for (Index j = 0; j < d; ++j) z[j] = (x[j] - centre_[j]) * scale_[j];
-    if (stationary())
+    if (measured)
       for (Index j = 0; j < d; ++j) z[j] = std::max(-kBeyond, std::min(kBeyond, z[j]));
     out.norms_[r] = norm_like_dot(z, d);
-    out.far_[r] = stationary() && !(out.norms_[r] <= kFarNorm);
+    out.far_[r] = measured && !(out.norms_[r] <= kFarNorm);
   }
 }
 

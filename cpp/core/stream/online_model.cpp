@@ -150,6 +150,14 @@ bool OnlineModel::change_ridge(double alpha) {
   return true;
 }
 
+bool OnlineModel::choose_ridge() {
+  if (dictionary().size() == 0) return false;
+  state_.settle();
+  const auto& learned = state_.learned();
+  const auto best = state_.posterior().best_ridge(learned.moments.weight(), static_cast<double>(learned.rows));
+  return best && change_ridge(*best);
+}
+
 void OnlineModel::prune(Index kernels) {
   coef_.known = false;
   // O(m^3), as what follows: nothing forgotten lingers

@@ -42,6 +42,8 @@ class OnlineModel {
   // The same rows under another ridge, exactly: O(m^3). False, and the ridge stays, where nothing of the rows is left
   // beside the old one.
   bool change_ridge(double alpha);
+  // The same for the ridge of the smallest GCV, for a model that forgets nothing.
+  bool choose_ridge();
 
   // Deletes the kernels that lower the cost least, one by one, until `kernels` are left. [JP 19]
   void prune(Index kernels);

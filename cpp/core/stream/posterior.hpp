@@ -76,7 +76,7 @@ class Posterior {
   // Of the last run of n rows: G and e, by which C lost GG' and theta won Ge.
   auto run_gain(Index n) { return run_.gain.topLeftCorner(dimension(), n); }
   auto run_innovations(Index n) const { return run_.residual.topRows(n); }
-  // In the information form C^-1 = Z'VZ + alpha I is kept instead: m^2 flops a row, C only when `settle` is called.
+  // In the information form C^-1 = Z'VZ + alpha I is kept instead: m^2 flops a row, C only when it is left.
   // `apriori` gets the predictions of the model as it was settled last.
   void accumulate_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, RowsOut apriori);
   // Makes C^-1 beside C, once, for the information form. False, and nothing has changed, where C is so ill-conditioned
@@ -127,6 +127,9 @@ class Posterior {
   double trace() const;                        // of C, which bounds its norm; settled or not
   Matrix kernel_inverse() const { return C_.dense().bottomRightCorner(kernels(), kernels()); }
   Vector spread(const ConstMatrixRef& W) const;  // w'C w of each column
+  // The ridge of the smallest GCV for these rows (RidgeProblem::best_gcv), of so much weight and so many; nothing where
+  // rounding has left nothing to choose by.
+  std::optional<double> best_ridge(double weight, double count) const;
 
   // Throws where assertions are on and the state is not sound.
   void check() const {

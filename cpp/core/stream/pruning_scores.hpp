@@ -2,7 +2,7 @@
 // on a span: beta = L^-T theta are its coefficients, d the diagonal of P^-1 = L^-T C L^-1.
 //
 // From `track` on both are kept current, at O(m) a step beside one pass over L for three rows: normal steps are kept
-// back and followed together. Each step of the posterior has its counterpart here, called as its comment says.
+// back and followed together. Each step of the posterior has its counterpart here.
 //
 // Invariant: while tracked and with nothing lagging, d is the diagonal of P^-1 and beta the coefficients.
 #pragma once
@@ -49,16 +49,17 @@ class PruningScores {
   bool after_exact_growth(const KernelSpan& span, const Posterior& posterior, const ConstVectorRef& w, double delta,
                           VectorRef scores);
 
-  // --- the posterior's steps ---
-  void normal(const KernelSpan& span, const Posterior& posterior, const RowScalars& row);  // before or after it
+  // --- called before the posterior's step of that name, the last one before the span's ---
+  void grow(const KernelSpan& span, const Posterior& posterior, const ConstVectorRef& w, const RowScalars& row);
+  void grow_exact(const KernelSpan& span, const Posterior& posterior, const ConstVectorRef& w, double delta);
+  void begin_removal(const KernelSpan& span, Index i);
+
+  // --- called after it ---
+  void normal(const KernelSpan& span, const Posterior& posterior, const RowScalars& row);
   void forget(const KernelSpan& span, const Posterior& posterior, const ConstVectorRef& w, const RowScalars& row);
-  void grow(const KernelSpan& span, const Posterior& posterior, const ConstVectorRef& w,
-            const RowScalars& row);                                                                            // before
-  void grow_exact(const KernelSpan& span, const Posterior& posterior, const ConstVectorRef& w, double delta);  // before
-  void run(const KernelSpan& span, Posterior& posterior, Index rows);  // after; takes run_gain
-  void begin_removal(const KernelSpan& span, Index i);                 // before the span's
-  void remove(const KernelSpan& span, const Rotations& rotations, Posterior& posterior, Index i, bool lost);  // after
-  void renew(const KernelSpan& span, const Posterior& posterior, const Posterior::Factor& factor);            // after
+  void run(const KernelSpan& span, Posterior& posterior, Index rows);  // learn_run: overwrites run_gain
+  void remove(const KernelSpan& span, const Rotations& rotations, Posterior& posterior, Index i, bool lost);
+  void renew(const KernelSpan& span, const Posterior& posterior, const Posterior::Factor& factor);  // what returns one
   // Nothing lagging, and every number finite.
   void settle(const KernelSpan& span, Posterior& posterior);
 

@@ -94,11 +94,11 @@ class StreamState {
   void renew_scores(const Posterior::Factor& factor) { scores_.renew(basis_.span(), posterior_, factor); }
 
   struct Window {
-    bool only = false;               // the recent rows are all there is: older ones are forgotten
-    Index forgotten = 0;             // rows that left it since it was renewed
-    double doubt = 0, heaviest = 0;  // of the recent rows: how far rounding may have taken C from their inverse, and
-                                     // the largest v |w|^2 among them
-    Vector oldest_y, along;          // workspace
+    bool only = false;    // the recent rows are all there is: older ones are forgotten
+    Index forgotten = 0;  // rows that left it since it was renewed
+    // Of the recent rows: how far rounding may have taken C from their inverse, and the largest v |w|^2 among them.
+    double doubt = 0, heaviest = 0;
+    Vector oldest_y, along;  // workspace
   };
 
   Basis basis_;

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import _core
 
@@ -30,35 +29,6 @@ def pack(core: Any) -> dict[str, Any]:
         "settings": settings,
         "arrays": dict(arrays),
     }
-
-
-def with_features(core: Any, widths: NDArray[np.float64]) -> Any:
-    """The model it would be had each row so far had zeros in further features of these widths: exactly so."""
-    state = pack(core)
-    name, gamma, degree, coef0, centre = state["kernel"]
-    nothing = np.zeros(len(widths))
-    state["kernel"] = [name, np.concatenate([gamma, widths]), degree, coef0, np.concatenate([centre, nothing])]
-    arrays = state["arrays"]
-    arrays["basis"] = _insert_zeros(arrays["basis"].reshape(-1, len(gamma)), len(gamma), len(widths))
-    if "recent_rows" in arrays:
-        recent = arrays["recent_rows"]  # their last column is the norm
-        arrays["recent_rows"] = _insert_zeros(recent, recent.shape[1] - 1, len(widths))
-    return unpack(state)
-
-
-def with_targets(core: Any, count: int) -> Any:
-    """The model it would be had each row so far had zeros in further targets: exactly so."""
-    state = pack(core)
-    state["settings"]["n_outputs"] += count
-    arrays = state["arrays"]
-    for name, axis in (("theta", 1), ("beta", 1), ("recent_targets", 1), ("cost", 0), ("target_mean", 0)):
-        if name in arrays:
-            arrays[name] = _insert_zeros(arrays[name], arrays[name].shape[axis], count, axis)
-    return unpack(state)
-
-
-def _insert_zeros(values: NDArray[np.float64], place: int, count: int, axis: int = 1) -> NDArray[np.float64]:
-    return np.insert(values, [place] * count, 0.0, axis=axis)
 
 
 def unpack(state: dict[str, Any]) -> Any:

@@ -15,7 +15,6 @@ import numpy as np
 
 from .. import _core
 from ..base.probabilities import softmax
-from ..io.core_state import with_targets
 from ..stream.classifier import OnlineLSSVMClassifier as _Classifier
 from ..stream.online import OnlineLSSVMRegressor as _Regressor
 from ._rows import Array, RiverStream, Row, base, check_finite, dataframe
@@ -190,7 +189,7 @@ swap_until, exact_rows, forgetting
     def _meets(self, label: Hashable) -> None:
         """Make room for a class met for the first time: its targets were 0 so far."""
         if len(self._labels) == self._core.n_outputs:
-            self._core = with_targets(self._core, 1)
+            self._core = self._core.add_outputs(1)
         self._labels = [*self._labels, label]
         self._code = {**self._code, label: len(self._labels) - 1}
 

@@ -15,7 +15,7 @@ from ..base.kernel import TABLE
 from ..base.targets import Rows
 from ..base.validation import check_rows
 from ..io import model_file
-from ..io.core_state import pack, unpack, with_features
+from ..io.core_state import pack, unpack
 from ..stream.classifier import OnlineLSSVMClassifier
 from ..stream.online import OnlineLSSVMRegressor
 
@@ -119,7 +119,7 @@ class RiverStream:
         if self._core is None:
             self._begin(list(new), first)
         else:
-            self._core = with_features(self._core, np.full(len(new), self._width))
+            self._core = self._core.add_features(np.full(len(new), self._width))
             self._name([*self._names, *new])
 
     def _name(self, names: list[Hashable]) -> None:

@@ -18,7 +18,7 @@ from ..base.validation import check_one_row, check_rows, check_some_weight, forg
 from ..widths.learn_gamma import learned_width
 from .core_model import OUTCOMES
 from .parameters import ENGINES, OnlineParameters
-from .ridge import choose_if_due, choose_ridge, until_choices
+from .ridge import choose_if_due, until_choices
 
 Array = NDArray[np.float64]
 
@@ -145,7 +145,7 @@ class Learning(CallbackSupport, OnlineParameters):
                 block = rows.part(part)
                 self._calibrate(core.learn(*block, self._exact_apriori, threads)[0], block)
                 if due:
-                    choose_ridge(core)
+                    core.choose_ridge()
         except BaseException as error:
             try:
                 done = core.rows_seen - seen
@@ -159,7 +159,7 @@ class Learning(CallbackSupport, OnlineParameters):
         if whole and self.max_basis is not None and self.oversample > 1:
             core.prune(int(self.max_basis))
         if whole and self.alpha == "gcv":
-            choose_ridge(core)
+            core.choose_ridge()
         return bool(core.rows_seen - seen == len(rows.X))
 
     def _between_choices(self, blocks: Iterable[slice], core: Any) -> Iterator[tuple[slice, bool]]:
@@ -193,7 +193,7 @@ class Learning(CallbackSupport, OnlineParameters):
         check_rows(core.kernel, rows.X)
         core.refit(*rows, n_threads(self.n_jobs))
         if self.alpha == "gcv":
-            choose_ridge(core)
+            core.choose_ridge()
 
     def _needs_ridge(self, what: str) -> None:
         if self.alpha_ == 0:
@@ -258,7 +258,7 @@ class Learning(CallbackSupport, OnlineParameters):
                 self._calibrate(mean[part], block)
                 step = last
                 if due:
-                    choose_ridge(core)
+                    core.choose_ridge()
             if self._warm_up is not None:
                 kept = rows.part(slice(learned, end)).after(Rows(*self._warm_up))
                 self._warm_up = tuple(kept)

@@ -7,7 +7,6 @@ from typing import Any, Self
 
 from .health import health
 from .learning import Learning
-from .ridge import choose_ridge
 
 
 class OnlineModel(Learning):
@@ -41,7 +40,7 @@ class OnlineModel(Learning):
             raise ValueError(f"n_basis must be a number of kernels, 1 or more (or set max_basis); got {keep!r}")
         core.prune(int(keep))
         if self.alpha == "gcv":
-            choose_ridge(core)
+            core.choose_ridge()
         return self
 
     @property
@@ -103,4 +102,4 @@ class OnlineModel(Learning):
                 f"does not resolve their distance to the basis; novelty_tol={self.novelty_tol!r} is too small for "
                 "these rows and this kernel: raise it, or make the kernel narrower (larger gamma)"
             )
-        return {**health(self._fitted(), self.alpha_, self.max_basis), "limits": limits, **self.audit_}
+        return {**health(self._fitted(), self.engine, self.alpha_, self.max_basis), "limits": limits, **self.audit_}

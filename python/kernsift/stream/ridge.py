@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
-from .. import _core
-
 # The ridge a stream begins with, the default of `alpha`, and the rows after which it is first chosen; then as often as
 # their number has doubled.
 FIRST_RIDGE = 0.1
@@ -38,30 +34,4 @@ def choose_if_due(core: Any) -> None:
     """Choose the ridge again if the row just learned is one after which it is due."""
     seen = core.rows_seen
     if seen >= FIRST_CHOICE and seen & (seen - 1) == 0:
-        choose_ridge(core)
-
-
-def choose_ridge(core: Any) -> None:
-    """Give the core the ridge of the smallest GCV, summed over outputs, of the least-squares problem in its state.
-
-    A ridge beside which the present one leaves nothing of the rows is not taken; the stream goes on with its own.
-    """
-    arrays = core.state()
-    with_bias = len(arrays["theta"]) > core.n_basis
-    if not core.n_basis:
-        return
-    theta, weight = arrays["theta"], float(np.ravel(arrays["target_weight"])[0])
-    cross = arrays["information"]  # Z'VZ + alpha diag(0, I)
-    if not cross.size:
-        try:
-            cross = np.linalg.inv(arrays["inverse"])
-        except np.linalg.LinAlgError:  # weights so far apart that rounding is all there is to choose by
-            return
-    del arrays  # several matrices as large
-    moment = cross @ theta
-    first = int(with_bias)
-    cross.flat[first * (len(cross) + 1) :: len(cross) + 1] -= core.alpha
-    squares = core.cost + np.einsum("ij,ij->j", theta, moment)
-    sums: dict[str, Any] = {"cross": np.ascontiguousarray(cross), "moments": np.ascontiguousarray(moment)}
-    more: dict[str, Any] = {"squares": squares, "weight": weight, "count": core.rows_learned}
-    core.change_ridge(_core.best_ridge(**sums, **more, with_bias=with_bias))
+        core.choose_ridge()

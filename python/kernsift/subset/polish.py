@@ -22,7 +22,7 @@ BOX = 3.0
 
 def check_polish(kernel: str) -> None:
     """Refuse kernels that have no gradient with regard to their centres."""
-    smooth = [name for name, facts in TABLE.items() if facts["smooth"]]
+    smooth = [name for name, facts in TABLE.items() if facts["smooth"] and facts["slope"]]
     if kernel not in smooth:
         raise ValueError(f"polish moves the centres of smooth kernels ({', '.join(map(repr, smooth))}), not {kernel!r}")
 

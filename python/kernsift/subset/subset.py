@@ -65,7 +65,7 @@ class SubsetLSSVMRegressor(Regression, SubsetBase):
     keep_sums : bool, default=True
         Keep the sums over the rows, max_basis² numbers.  Without them nothing more can be learned, merged or chosen
         again, and the ridge is factored in their place beside the factor of the basis: of a basis that is given,
-        ``fit`` then takes 8 max_basis² bytes and a block of rows, where it takes three times that otherwise (six
+        ``fit`` then takes 8 max_basis² bytes and a block of rows, where it takes three times that otherwise (four
         with "gcv").  Needs a number for ``alpha``; for thousands of kernels.
     fit_intercept : bool, default=True
         An unpenalised constant.

@@ -34,8 +34,6 @@ from .search import (
 Array = NDArray[np.float64]
 
 CRITERIA = ("auto", "loo", "gcv", "evidence")
-# A degree of freedom counts so much when criterion="gcv": as where GCV chooses alpha.
-TOLL = 1.4
 # Fewer rows than these are cut into so many parts, each held out once, to decide where to stop; more into one.
 FOLDS = ((500, 5), (2500, 3))
 HELD_OUT = 0.2
@@ -216,7 +214,7 @@ def learn(
     first = "loo" if criterion == "auto" else criterion
     most = max(len(rows) // 2, FEW_LANDMARKS)  # more than half of the rows cost time and tell no more
     problem = Problem(
-        kernel, rows, min(m, most, len(rows)), first, TOLL if first == "gcv" else 1.0, bool(fit_intercept)
+        kernel, rows, min(m, most, len(rows)), first, _core.GCV_TOLL if first == "gcv" else 1.0, bool(fit_intercept)
     )
     own = np.full(active.size, -np.log(active.size))  # each feature on its own scale
     raw = -np.log(unit)  # all alike, as gamma given as one number

@@ -1,0 +1,72 @@
+#include "core/stream/soundness.hpp"
+
+#include <Eigen/Eigenvalues>
+#include <cmath>
+#include <limits>
+
+#include "core/kernel/gram.hpp"
+
+namespace kernsift {
+
+namespace {
+
+Matrix kernel_matrix(const Kernel& kernel, const Matrix& vectors) {
+  const RowMatrix rows = vectors;
+  PreparedRows prepared;
+  kernel.prepare(rows, prepared);
+  Matrix storage;
+  gram_lower(kernel, prepared, storage);
+  return storage.topRows(vectors.rows()).selfadjointView<Eigen::Lower>();
+}
+
+double largest_of(const Matrix& A) { return A.size() > 0 ? A.cwiseAbs().maxCoeff() : 0.0; }
+
+Vector eigenvalues(const Matrix& A) {
+  return Eigen::SelfAdjointEigenSolver<Matrix>(0.5 * (A + A.transpose()), Eigen::EigenvaluesOnly).eigenvalues();
+}
+
+void look_at_kernels(const Arrays& state, const Matrix& K, Soundness& found) {
+  const Index m = K.rows();
+  const Vector sizes = eigenvalues(K).cwiseAbs();
+  found.kernel_condition = sizes.maxCoeff() / sizes.minCoeff();
+  Vector diagonal;  // of K^-1
+  if (state.items().count("kernel_inverse") > 0) {
+    const Matrix& inverse = state.get("kernel_inverse");
+    found.kernel_error = largest_of(inverse * K - Matrix::Identity(m, m));
+    diagonal = inverse.diagonal();
+  } else {
+    const Matrix L = state.get("factor").triangularView<Eigen::Lower>();
+    found.kernel_error = largest_of(L * L.transpose() - K) / largest_of(K);
+    const Matrix inverse = L.triangularView<Eigen::Lower>().solve(Matrix::Identity(m, m));
+    diagonal = inverse.colwise().squaredNorm();
+  }
+  found.distance_error = std::numeric_limits<double>::epsilon() * K.diagonal().dot(diagonal);
+}
+
+}  // namespace
+
+Soundness soundness(const Arrays& state, const Kernel& kernel) {
+  Soundness found;
+  for (const auto& [name, values] : state.items())
+    if (!values.allFinite()) found.not_finite.push_back(name);
+  found.counted = state.get("counters").sum();
+  found.seen = state.number("rows_seen");
+  if (!found.not_finite.empty()) return found;
+  const Matrix& vectors = state.get("basis");
+  const Index m = vectors.rows();
+  if (m > 0) look_at_kernels(state, kernel_matrix(kernel, vectors), found);
+  const Matrix& C = state.get("inverse");
+  if (C.size() > 0) {
+    found.asymmetry = largest_of(C - C.transpose()) / largest_of(C);
+    const Vector values = eigenvalues(C);
+    found.smallest = values.minCoeff();
+    found.largest = values.maxCoeff();
+    // The constant, if there is one, comes first and has no ridge.
+    if (m > 0) found.largest_along = C.diagonal().tail(m).maxCoeff();
+  }
+  const Matrix& cost = state.get("cost");
+  if (cost.size() > 0) found.least_cost = cost.minCoeff();
+  return found;
+}
+
+}  // namespace kernsift
