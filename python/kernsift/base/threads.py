@@ -28,7 +28,7 @@ def n_threads(n_jobs: int | None) -> int:
 
 
 def in_threads(work: Callable[[Any], None], items: Iterable[Any], threads: int) -> None:
-    """Call ``work`` on every item; it must let the GIL go where it computes, and write to places of its own."""
+    """Call ``work`` on every item; it must release the GIL while it computes, and write to separate places."""
     if threads == 1:
         for item in items:
             work(item)

@@ -235,7 +235,7 @@ class BatchLSSVM(Expansion):
 
 
 def _from_version_0_1(state: dict[str, Any]) -> dict[str, Any]:
-    """The state of a model saved before its vectors and coefficients stood together."""
+    """Convert the state of a model saved by version 0.1.0."""
     parts = dict(state)
     parts["_kernel_arguments"] = parts.pop("_kernel_state")
     expansion = KernelExpansion(

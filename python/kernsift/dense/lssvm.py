@@ -1,4 +1,4 @@
-"""Dense LS-SVM: thin skins over ``cpp/core/batch/lssvm.hpp``."""
+"""Dense LS-SVM: estimators over ``cpp/core/batch/lssvm.hpp``."""
 
 from __future__ import annotations
 

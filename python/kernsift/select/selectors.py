@@ -28,7 +28,7 @@ def _rows_of(task: Task, indices: NDArray[np.int64]) -> Chosen:
 
 
 def _independent(kernel: _core.Kernel, X: Array, which: NDArray[np.int64], tol: float, most: int) -> NDArray[np.int64]:
-    """Those of the rows that are no sum of rows before them, at most so many."""
+    """Return at most `most` linearly independent rows, in order."""
     # The factor is not kept, and an array of ours is not cut to size by another copy.
     m = min(most, len(which))
     taken, _ = _core.select_independent(kernel, X, which, tol=tol, max_basis=m, out=np.empty((m, m)))

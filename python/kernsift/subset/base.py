@@ -40,7 +40,7 @@ from .state import FAST_GROWTH, LOO_GRID, Basis, Sketch, SubsetState, ready
 
 Array = NDArray[np.float64]
 _EPS = np.finfo(np.float64).eps
-# Parameters that the basis and the sums do not know.
+# Parameters on which the basis and the sums do not depend.
 _MAY_CHANGE = ("alpha", "keep_path", "keep_sums", "n_jobs")
 
 
