@@ -34,6 +34,13 @@ NOT_SANITIZED = {
     "test_threads.py::test_other_threads_run_while_the_core_works": "counts ticks of a clock",
 }
 
+# The files of `python -m pytest -m quick`: each family against its oracle, in less than a minute in all.
+QUICK = (
+    "base/test_kernels.py", "dense/test_lssvm.py", "house/test_codebase.py", "house/test_docs.py",
+    "house/test_language.py", "house/test_python_house.py", "select/test_orols.py",
+    "stream/test_krls.py", "stream/test_lstd.py", "stream/test_online.py", "subset/test_subset.py",
+)  # fmt: skip
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--run-slow", action="store_true", help="also run tests marked slow")
@@ -44,7 +51,11 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(tryfirst=True)  # before -m selects
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.as_posix().endswith(tuple(f"/{file}" for file in QUICK)) and "slow" not in item.keywords:
+            item.add_marker("quick")
     if SANITIZED:
         for item in items:
             for name, reason in NOT_SANITIZED.items():

@@ -67,7 +67,7 @@ py::tuple learn(Guarded<Model>& self, const Array& X, const Array& Y, const Arra
   return py::make_tuple(apriori, outcome, victim);
 }
 
-// On a copy, so that an interrupted second pass leaves the first one's model. Who learns meanwhile waits.
+// On a copy, so that an interrupted second pass leaves the first one's model. Other threads that learn wait.
 template <class Model>
 void refit(Guarded<Model>& self, const Array& X, const Array& Y, const Array& weights, Index threads) {
   if constexpr (!kBeyondThePapers<Model>) {

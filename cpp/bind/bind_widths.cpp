@@ -49,7 +49,7 @@ py::tuple evaluate(BoundWidths& self, const Array& gamma, double alpha, const st
   return py::make_tuple(out.value, vector_to_numpy(out.log_gamma), out.log_alpha, moved);
 }
 
-// The criterion of a search at a point, and its gradient if asked for.
+// The criterion of a search at a point, and its gradient if requested.
 py::object objective(BoundWidths& self, const Array& point, const std::string& criterion, double toll, bool gradient) {
   const auto x = vector(point, -1, "point");
   const WidthCriterion what = width_criterion(criterion);

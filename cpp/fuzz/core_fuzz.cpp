@@ -3,7 +3,7 @@
 // What Python refuses is not tried: the bounds below are those of python/kernsift/base/validation.py and of cpp/bind.
 // Whatever is allowed must leave numbers in every state, keep the dictionary's invariants, come back from saved arrays
 // bit for bit, and neither touch memory that is not its own nor hang. Foreign arrays are refused by
-// std::invalid_argument or loaded; a model of nonsense may answer nonsense.
+// std::invalid_argument or loaded; a model of nonsense may return nonsense.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -61,7 +61,7 @@ Block some_rows(Bytes& bytes, const Kernel& kernel, Index outputs, Index most = 
   const double scale = bytes.chance(48) ? bytes.positive(kMost) : 1.0;  // of all weights
   Block block{RowMatrix(n, d), RowMatrix(n, outputs), Vector::Ones(n)};
   for (Index i = 0; i < n; ++i) {
-    if (i >= told) {  // more rows than bytes: those told, shifted
+    if (i >= told) {  // more rows than bytes: the given ones, shifted
       const double shift = static_cast<double>(i / told) / 64.0;
       block.X.row(i) = block.X.row(i % told).array() + shift;
       block.Y.row(i) = block.Y.row(i % told).array() - shift;
@@ -281,7 +281,7 @@ void temporal_differences(Bytes& bytes) {
   }
 }
 
-// What a batch model asks of the core: a basis, the sums over the rows, and the solution from them.
+// What a batch model calls of the core: a basis, the sums over the rows, and the solution from them.
 void batch(Bytes& bytes) {
   const Kernel kernel = some_kernel(bytes);
   const Index outputs = 1 + bytes.below(2);
@@ -303,7 +303,7 @@ void batch(Bytes& bytes) {
   if (wanted.form == SelectionForm::dense) wanted.n_candidates = wanted.n_eval = 0;
   wanted.candidate_tol = bytes.chance(64) ? 0.0 : 1e-10;
   const FeatureVectors found = select_feature_vectors(patterns, v.cwiseMax(kSmallest), wanted);
-  require(static_cast<Index>(found.chosen.size()) <= wanted.max_basis, "no more vectors than asked for");
+  require(static_cast<Index>(found.chosen.size()) <= wanted.max_basis, "no more vectors than requested");
   for (const Index i : found.chosen) require(i >= 0 && i < n, "vectors are rows");
   if (found.chosen.empty()) return;
 

@@ -76,7 +76,7 @@ def read_source(app, docname, source):
 
 
 def wanted(app, docname, path, name, words) -> str:
-    """Note that the page of a file is wanted, and answer the anchor of the line."""
+    """Note that the page of a file is wanted, and return the anchor of the line."""
     if path.is_dir() or not path.is_file():
         logger.warning("no file %s in the repository", name, location=docname)
         return ""

@@ -11,7 +11,7 @@ figure, (left, middle, right) = plt.subplots(1, 3, figsize=(9, 3.1))
 
 gammas = np.logspace(-3, 3, 13)
 for stretch, colour, style, label in (
-    (1.0, BLUE, "o-", "both features of spread 1.7"),
+    (1.0, BLUE, "o-", "both of standard deviation 1.7"),
     (30.0, ORANGE, "s--", "one of them × 30"),
 ):
     scale = np.array([1.0, stretch])

@@ -1,4 +1,4 @@
-"""Predictive spread where there are no rows, and how often the truth is inside."""
+"""Predictive standard deviation where there are no rows, and how often the truth is inside."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -28,5 +28,5 @@ for alpha, colour, style in ((0.1, BLUE, "o-"), (30.0, ORANGE, "s--")):
     mean, std = OnlineLSSVMRegressor(gamma=0.5, alpha=alpha, max_basis=150).fit(X, y).predict(X_new, return_std=True)
     inside = [np.mean(np.abs(y_new - mean) < norm.ppf(0.5 + p / 2) * std) for p in wanted]
     right.plot(wanted, inside, style, color=colour, markersize=4, label=f"alpha={alpha:g}")
-right.set(xlabel="interval asked for", ylabel="new rows inside")
+right.set(xlabel="nominal interval", ylabel="new rows inside")
 right.legend(fontsize=8)

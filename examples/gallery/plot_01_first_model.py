@@ -2,7 +2,7 @@
 A first model
 =============
 
-Two thousand noisy readings of a curve, and a model of a few kernels that has learnt it.
+Two thousand noisy readings of a curve, and a model of a few kernels that has learned it.
 :class:`kernsift.OnlineLSSVMRegressor` is a scikit-learn regressor: ``fit``, ``predict``,
 ``score``.  It reads the rows once, in their order, and keeps the few that say something new.
 """
@@ -25,7 +25,7 @@ y = curve(X) + NOISE * rng.standard_normal(len(X))
 
 # %%
 # ``gamma`` is the width of the kernels, exp(-gamma (x-x')²), and ``max_basis`` the most that are
-# kept.  Fewer may do: a row that the others already describe is learnt, but gets no kernel of its
+# kept.  Fewer may do: a row that the others already describe is learned, but gets no kernel of its
 # own.
 
 model = OnlineLSSVMRegressor(gamma=2.0, max_basis=100).fit(X, y)

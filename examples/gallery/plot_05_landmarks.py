@@ -3,9 +3,9 @@ Landmarks that span: EFVS against random rows
 =============================================
 
 :class:`sklearn.kernel_approximation.Nystroem` puts its kernels on random rows.  Where rows are
-crowded it takes many alike, where they are rare none.  :class:`kernsift.FeatureVectorSelector` asks
-of each row how well the others could stand for it, and takes those that nobody can.  It never looks
-at y, and like Nystroem it is a transformer for a pipeline.
+crowded it takes many alike, where they are rare none.  :class:`kernsift.FeatureVectorSelector`
+selects the rows that the others represent worst.  It does not use y, and like
+Nystroem it is a transformer for a pipeline.
 """
 
 import matplotlib.pyplot as plt

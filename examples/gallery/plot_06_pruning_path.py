@@ -102,8 +102,8 @@ assert error("isls", isls.n_basis_) < 1.05 * error("isls", len(X))
 assert error("sls", isls.n_basis_) > 1.2 * error("isls", isls.n_basis_)
 
 # %%
-# One thing the model was not told: that the noise changes.  Its spread is one for all times, too
-# wide before the blow and too narrow in the middle.  Where the noise is known, hand its inverse
+# The model assumes equal noise everywhere.  Its standard deviation is the same at all times, too
+# large before the blow and too small in the middle.  Where the noise is known, hand its inverse
 # square to ``fit`` as ``sample_weight``.
 
 mean, std = isls.predict(X_new, return_std=True)

@@ -64,7 +64,7 @@ X_new, y_new = write(15)
 model = SubsetLSSVMClassifier(max_basis=500, gamma=0.03, random_state=0).fit(X, y)
 said, sure = model.predict(X_new), model.predict_proba(X_new).max(axis=1)
 wrong = said != y_new
-print(f"{len(X)} letters learnt with {model.n_basis_} kernels;", end=" ")
+print(f"{len(X)} letters learned with {model.n_basis_} kernels;", end=" ")
 print(f"{wrong.mean():.1%} of {len(X_new)} new ones misread")
 assert wrong.mean() < 0.08
 

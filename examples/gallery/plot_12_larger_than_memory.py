@@ -96,7 +96,7 @@ def learn(path):
 
 lengths, memory, errors = [40_000, 100_000, 200_000, 400_000], [], []
 X_new, _ = rows(5000)
-# columns that were learnt by name are asked for by name
+# a model fitted on named columns predicts from named columns
 named = X_new if pyarrow is None else pyarrow.table(list(X_new.T), names=NAMES)
 with tempfile.TemporaryDirectory() as folder:
     for n in lengths:

@@ -3,7 +3,7 @@ Width and ridge by leave-one-out
 ================================
 
 Leaving out a row of a least-squares model needs no second fit: the error has a closed form.  One
-eigen-decomposition a width answers for all ridges, so :func:`kernsift.tune` looks at whole surfaces
+eigen-decomposition a width serves all ridges, so :func:`kernsift.tune` looks at whole surfaces
 in the time a grid search takes for a few points.
 """
 

@@ -40,7 +40,7 @@ table = np.empty((n, 5), dtype=object)
 for j, column in enumerate((area, year, storey, lift, town)):
     table[:, j] = column
 y = price(area, year, storey, lift, town) + NOISE * rng.standard_normal(n)
-table[rng.random(n) < 0.05, 1] = np.nan  # nobody knows when these were built
+table[rng.random(n) < 0.05, 1] = np.nan  # the year of construction is missing
 print(table[:3])
 
 # %%

@@ -68,7 +68,7 @@ def fit(
     The rows are read twice, for the sample and for the sums; ``X.persist()`` keeps them in the workers' memory, and
     ``sample=(X0, y0)`` (with ``classes``) does without the first reading.  Partitions of half a second's work or more
     make good use of the workers.  A partition that is lost with its worker is summed again by Dask, with the same
-    answer.
+    result.
 
     Examples
     --------

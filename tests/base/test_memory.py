@@ -420,7 +420,7 @@ def test_a_selection_without_a_cap_asks_for_what_is_certain(monkeypatch):
     rows = np.arange(2e6)[:, None]
     monkeypatch.setattr(_memory, "available_bytes", lambda: 2**20 * 256)
     kernsift.OROLSRegressor(gamma=0.1, max_basis=None).fit(X, y)
-    with pytest.raises(MemoryError, match=r"up to 2000000 kernels .*with None no column is asked for ahead"):
+    with pytest.raises(MemoryError, match=r"up to 2000000 kernels .*with None memory grows with the columns"):
         kernsift.OROLSRegressor(gamma=1.0, max_basis=2_000_000).fit(rows, rows[:, 0])
 
 

@@ -46,6 +46,7 @@ def follow(text: str, root: Path) -> list[Path]:
             path = root / (PAGE.parent / link).resolve().relative_to(ROOT)
             lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
             (at, *_) = [i for i, line in enumerate(lines) if unquote(words) in line]
+            code += "\n\n" * code.startswith("def ")
             lines[at + (where == "Below") : at + (where != "Above")] = [code]
             path.write_text("".join(lines), encoding="utf-8")
         changed.append(path)

@@ -2,7 +2,8 @@
 
 Each shows the printed form wrong and the corrected one right, in numbers, against a direct solution of
 the least squares problem (8).  Where the erratum is one of notation, the corrected statement is what is
-tested, and the test says so.  Nothing of the package is imported: these are statements about the papers.
+tested, and the test says so.  These are statements about the papers, without the package; the last section then
+compares what the package computes with the same corrected values.
 
 Everything is in long double where the machine has it.  The printed formulas are evaluated as they stand,
 with explicit inverses and their cancellations (Delta_b is the difference of numbers 1e4 times larger):
@@ -12,7 +13,9 @@ that leaves about 1e-11 there and 1e-8 in plain double.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+import kernsift
 import numpy as np
 import pytest
 from oracles import EXTENDED, Array, cholesky, kernel_function, minimise, solve_lower, solve_upper
@@ -178,7 +181,7 @@ def test_JP_14_printed_delta_b_is_wrong_at_a_large_ridge() -> None:
 
 
 def test_JP_13_is_the_least_squares_problem(grown: Candidate) -> None:
-    """(13) to the letter is what `Candidate` solves; its Delta_b cancels from q'q, hence the tolerance."""
+    """(13) taken literally is what `Candidate` solves; its Delta_b cancels from q'q, hence the tolerance."""
     c = grown
     b = c.design.T @ c.q + c.alpha * c.k
     w_b = c.P_inverse @ b
@@ -615,3 +618,64 @@ def _basis_of(c: Candidate) -> Array:
             basis = np.vstack([basis, X[t]])
     assert off(KERNEL(basis, basis), c.grown_K) == 0
     return basis
+
+
+# ---- the package, on the same streams ----------------------------------------------------------------------
+
+# What double precision leaves of P^-1, whose condition is about 1e7 here: by explicit inverses, whose errors add up
+# over the rows, and in orthonormal coordinates.
+IN_DOUBLE = {"inverse": 1e-5, "orthonormal": 1e-8}
+
+
+def learned(engine: str, rows: int, novelty_tol: float = 1e-2) -> Any:
+    """The package's model of the rows of `stream`: no constant, every novel row a kernel."""
+    X, y = (part[:rows].astype(np.float64) for part in stream(250))
+    model = kernsift.OnlineLSSVMRegressor(
+        gamma=0.5, alpha=1e-2, novelty_tol=novelty_tol, admission="novelty", fit_intercept=False, max_basis=None,
+        exact_rows=0, engine=engine,
+    )  # fmt: skip
+    return model.partial_fit(X, y)
+
+
+@pytest.mark.parametrize("engine", IN_DOUBLE)
+def test_JP_14_and_JP_15_the_package_grows_by_the_corrected_form(grown: Candidate, engine: str) -> None:
+    """000-1 and 000-2: P^-1, the coefficients and the cost after the growing step of the last candidate."""
+    c, tolerance = grown, IN_DOUBLE[engine]
+    core = learned(engine, len(c.y))._core
+    assert core.n_basis == len(c.grown_beta)
+    assert off(core.inverse_P, c.grown_P_inverse) < tolerance
+    assert off(core.coef[:, 0], c.grown_beta) < tolerance
+    assert off(core.cost, c.cost(c.grown, c.grown_K, c.grown_beta)) < tolerance
+    w = np.append(-c.w_b, 1)
+    printed = np.pad(c.P_inverse, (0, 1)) + np.outer(w, w) / c.printed_Delta_b()
+    assert off(core.inverse_P, printed) > 1e-2
+
+
+@pytest.mark.parametrize("engine", IN_DOUBLE)
+def test_JP_17_JP_18_and_JP_19_the_package_prunes_by_the_corrected_form(pruned: Pruned, engine: str) -> None:
+    """000-3 to 000-5: which kernel is removed, and P^-1, the coefficients and the cost without it."""
+    c, tolerance = pruned.state, IN_DOUBLE[engine]
+    core = learned(engine, len(c.y), novelty_tol=0.1)._core
+    weakest = int(np.argmin(c.grown_beta**2 / np.diag(c.grown_P_inverse)))
+    before = core.indices
+    core.prune(pruned.m - 1)
+    P_inverse, beta, cost = pruned.without(weakest)
+    assert core.indices.tolist() == np.delete(before, weakest).tolist()
+    assert off(core.inverse_P, P_inverse) < tolerance
+    assert off(core.coef[:, 0], beta) < tolerance
+    assert off(core.cost, cost) < tolerance
+
+
+@pytest.mark.parametrize("engine", IN_DOUBLE)
+def test_JPs_augmented_variance_of_the_package(grown: Candidate, engine: str) -> None:
+    """001-4: w'Cw and delta, of which the augmented variance is alpha w'Cw + delta."""
+    c, (X, _) = grown, stream(20, seed=5)
+    basis = _basis_of(c)
+    core = learned(engine, len(c.y))._core
+    inside, delta = core.variance(np.ascontiguousarray(X, dtype=np.float64))
+    for i, x in enumerate(X):
+        k = KERNEL(basis, x[None])[:, 0]
+        a = inverse(c.grown_K) @ k
+        # the terms of delta, which cancel, are as large as k(x, x) = 1
+        assert abs(inside[i] - k @ c.grown_P_inverse @ k) < IN_DOUBLE[engine]
+        assert abs(delta[i] - (1 - k @ a)) < IN_DOUBLE[engine]

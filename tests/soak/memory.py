@@ -58,7 +58,7 @@ _GIVEN = "model = kernsift.SubsetLSSVMRegressor(gamma=0.1, alpha=1.0, basis=X[:m
 CASES = {
     "online, fit": (f"{_ONLINE})", "model.fit(X, y)", lambda n, m, d: _state(m, d, r=500) + 8 * n),
     "online, predict": (_FULL, "model.predict(X)", lambda n, m, d: 2 * n),
-    "online, predict with spread": (_FULL, "model.predict(X, return_std=True)", lambda n, m, d: 8 * n),
+    "online, predict with standard deviation": (_FULL, "model.predict(X, return_std=True)", lambda n, m, d: 8 * n),
     "subset, fit on given kernels": (_GIVEN, "model.fit(X, y)", lambda n, m, d: _state(m, d) + 8 * n),
     "subset, predict": (f"{_GIVEN}.fit(X[: 2 * m], y[: 2 * m])", "model.predict(X)", lambda n, m, d: 2 * n),
 }

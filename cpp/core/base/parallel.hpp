@@ -36,7 +36,7 @@ void parallel_for(Index tasks, int threads, const Work& work) {
   try {
     for (Index i = 0; i < more; ++i) others.emplace_back(run);
   } catch (const std::exception&) {
-    // no more threads to be had: those there are do the rest
+    // the system gives no more threads: those started do the rest
   }
   run();
   for (std::thread& other : others) other.join();

@@ -1,4 +1,4 @@
-// The words every part shares: index, vector and matrix types, and views on rows of samples.
+// Types that every part shares: index, vector and matrix types, and views on rows of samples.
 #pragma once
 
 #ifndef EIGEN_MPL2_ONLY

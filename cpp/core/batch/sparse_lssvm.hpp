@@ -1,4 +1,4 @@
-// Improved sparse LS-SVM (paper 004; MATH 6.3): few kernels, the residuals of all rows.
+// Improved sparse LS-SVM (Cawley & Talbot 2002; MATH 6.3): few kernels, the residuals of all rows.
 //
 //   min over (beta, b):  sum_i v_i (y_i - k_S(x_i)'beta - b)^2 + mu beta'K_SS beta
 //

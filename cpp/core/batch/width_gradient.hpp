@@ -25,7 +25,7 @@ struct WidthValue {
   double value = 0;       // the criterion (of loo and gcv not its logarithm)
   Vector log_gamma;       // (d), with regard to log gamma_j
   double log_alpha = 0;
-  RowMatrix landmarks;    // (m, d), with regard to the landmarks; empty for laplacian, or if not asked for
+  RowMatrix landmarks;    // (m, d), with regard to the landmarks; empty for laplacian, or if not requested
 };
 
 class WidthProblem {

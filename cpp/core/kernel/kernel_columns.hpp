@@ -1,4 +1,4 @@
-// Columns sqrt(v) k_g(X, x_i) of the design, made when asked for: candidates are pairs (row i, width g), numbered
+// Columns sqrt(v) k_g(X, x_i) of the design, computed on first use: candidates are pairs (row i, width g), numbered
 // g * rows + i. The matrix of all of them is never formed; up to a fixed number of bytes of its blocks are kept.
 #pragma once
 

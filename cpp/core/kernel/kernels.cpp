@@ -166,7 +166,7 @@ KERNSIFT_INLINE void tile(const Value& value, const Panels& elements, Index firs
   }
 }
 
-// Walks all tiles of (elements x rows [first, first + count)); rows outside or panels outside, as the sink asks.
+// Walks all tiles of (elements x rows [first, first + count)); rows outside or panels outside, as the sink is ordered.
 template <class Near, class Far, class Sink>
 class Walk {
  public:

@@ -1,4 +1,5 @@
-// The orthogonal decomposition K_m = Q U of a design whose columns arrive one at a time (002, section 2).
+// The orthogonal decomposition K_m = Q U of a design whose columns arrive one at a time (Andelic et al. 2007,
+// section 2).
 //
 //   K_m = [k_1 .. k_m]   M x m    the columns appended
 //   Q                    M x m    orthogonal, NOT normalised, so that U has ones on its diagonal
@@ -6,8 +7,8 @@
 //   R0  = Y - Q H^-1 f            the residual without a ridge
 //
 // Gram-Schmidt twice, in two reads of Q a column instead of the four of its definition. The second orthogonalisation of
-// a column is delayed until the next one arrives: its inner products ride on the read that projects the next column
-// (`project`), its subtraction on the read that forms it (`append`), which also forms any further combinations Q G the
+// a column is delayed until the next one arrives: its inner products are formed in the read that projects the next
+// column (`project`), its subtraction in the read that forms it (`append`), which also forms any further combinations Q G the
 // caller wants (the ridge residual). Same sums as Gram-Schmidt twice; the last column alone is orthogonal only to
 // rounding / sqrt(kRankTol) until `settle` or the next column. Two reads are the least possible: k - Q H^-1 Q'k needs
 // all of Q'k first.
@@ -55,7 +56,7 @@ class OrthogonalBasis {
   void project(const ConstMatrixRef& K, Projection& out);
 
   // Appends the column k whose projection is column `i` of `p` (made since the last append), unless it is dependent:
-  // then answers false and the span is unchanged. Also forms `combinations` = Q G for the columns before this one,
+  // then returns false and the span is unchanged. Also forms `combinations` = Q G for the columns before this one,
   // G size() x r (padded_rows() x r).
   bool append(const ConstVectorRef& k, const Projection& p, Index i, const ConstMatrixRef& G, Matrix& combinations);
   bool append(const ConstVectorRef& k);

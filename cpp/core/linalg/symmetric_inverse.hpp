@@ -1,7 +1,7 @@
 // A symmetric inverse B^-1 kept current while B gains rows of data, a row and column, or loses one.
 //
 // Only the lower triangle is stored, which makes the matrix exactly symmetric by construction.
-// Invariant: entries above the diagonal are never read. While changes are owed, the readers may not be called: `settle`
+// Invariant: entries above the diagonal are never read. While changes are pending, the readers may not be called: `settle`
 // first.
 #pragma once
 
@@ -26,7 +26,7 @@ class SymmetricInverse {
     assert(n_owed_ == 0);
     return storage_.diagonal().head(size_);
   }
-  // Entry (i, i), what is owed included.
+  // Entry (i, i), pending changes included.
   double settled_diagonal(Index i) const {
     double value = storage_(i, i);
     for (Index r = 0; r < n_owed_; ++r) value += owed_scales_[r] * owed_(i, r) * owed_(i, r);
@@ -44,8 +44,8 @@ class SymmetricInverse {
 
   // B^-1 <- B^-1 + scale u u'. With u = B^-1 b and scale = -1/(1 + b'u): B <- B + b b' [JP 9].
   void add_outer(const ConstVectorRef& u, double scale);
-  // The same, written when the next product reads the matrix anyway: one pass over it instead of two. What a removal
-  // owes joins it: rotations turn the vectors owed along with the matrix.
+  // The same, applied when the next product reads the matrix anyway: one pass over it instead of two. The pending
+  // changes of a removal are applied with it: rotations turn the pending vectors along with the matrix.
   void owe_outer(const ConstVectorRef& u, double scale);
   void apply_settled(const ConstVectorRef& x, VectorRef out);
   void settle();

@@ -9,7 +9,7 @@
 namespace kernsift {
 
 namespace {
-// Rows with equal residuals compared by error reduction: the first of them, as many as 000 draws.
+// Rows with equal residuals compared by error reduction: as many of them as Jung & Polani (2006) draw.
 constexpr std::size_t kMostTied = 59;
 // So many dependent candidates in a row, and the columns chosen span the rest: each costs a read of Q, and where the
 // kernels have few dimensions all rows but a few are dependent.
@@ -269,7 +269,7 @@ bool ForwardSelection::add(Index id, const ConstVectorRef& k, const OrthogonalBa
   return true;
 }
 
-// y - Q alpha~ with the current ridge [OROLS 25]: not the update (24), which is wrong once lambda moves (002-1).
+// y - Q alpha~ with the current ridge [OROLS 25]: not the update (24), which is wrong once lambda moves.
 void ForwardSelection::residual_after(double predicted) {
   const Index last = basis_.size() - 1, c = basis_.n_targets();
   Vector q(basis_.padded_rows());

@@ -1,5 +1,5 @@
-// Forward selection of kernels with a ridge re-estimated on the way: OROLS (002), OLS with GCV, OLS-59 (000, section
-// 4).
+// Forward selection of kernels with a ridge re-estimated on the way: OROLS (Andelic et al. 2007), OLS with GCV,
+// OLS-59 (Jung & Polani 2006, section 4).
 //
 // The problem, V the row weights, y one or several outputs, over the candidates chosen so far:
 //
@@ -13,7 +13,7 @@
 //                     n_candidates random ones (OLS-59)
 //
 // Rows whose residuals tie (within 1e-9) and the widths of one row are told apart by the error reduction, equal ones
-// by the lower number. Candidates found numerically dependent leave for good, for the span only grows; a thousand of
+// by the lower number. Candidates found numerically dependent are removed for good, for the span only grows; a thousand of
 // them in one step end the selection.
 //
 // Cost of a step with m columns: residual 16 M m bytes of Q read; error reduction of n random ones n M (d + 2 m) flops
@@ -60,7 +60,7 @@ class ForwardSelection {
   ForwardSelection(KernelColumns& columns, const ConstMatrixRef& Y, const ConstVectorRef& root_weights,
                    std::vector<Index> allowed, const SelectionSettings& settings);
 
-  // Adds one column. Answers false when the selection has ended.
+  // Adds one column. Returns false when the selection has ended.
   bool step();
 
   Ending ending() const { return ending_; }

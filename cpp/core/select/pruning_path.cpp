@@ -20,7 +20,7 @@ std::vector<Index> least_useful(const ConstVectorRef& scores, const std::vector<
   for (Index i = 0; i < scores.size(); ++i)
     if (scores[i] < lowest) lowest = scores[i];
   const double tied = lowest * (1.0 + kTie);
-  // what is no number would leave no order to sort by: it goes first, as in `weakest`
+  // NaN has no place in an order: it is removed first, as in `weakest`
   const auto key = [&](Index i) {
     return scores[i] > tied ? scores[i] : scores[i] <= tied ? 0.0 : -std::numeric_limits<double>::infinity();
   };

@@ -1,5 +1,5 @@
 // A number for each row that depends on its values and a seed alone: rows in the order of their keys are in a random
-// order that knows nothing of the order they came in, and equal rows stand together.
+// order that is independent of the order they came in, and equal rows are neighbours.
 #pragma once
 
 #include <cstdint>

@@ -26,7 +26,7 @@ class SplitMix64 {
   std::uint64_t state_;
 };
 
-// Moves min(n, size) elements drawn without replacement to the front of `pool` and answers how many.
+// Moves min(n, size) elements drawn without replacement to the front of `pool` and returns how many.
 template <class T>
 Index draw(std::vector<T>& pool, Index n, SplitMix64& random) {
   const Index size = static_cast<Index>(pool.size());

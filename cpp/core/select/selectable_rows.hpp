@@ -50,7 +50,7 @@ class SelectableCoordinates {
 
   // New elements, the rows size() ... of the factor L: their coordinates of every pattern, by one product.
   void append(const Panels& elements, const ConstMatrixRef& L);
-  // The same with those rows arranged already. Answers sum_i scale_i w_ij^2 for each of them.
+  // The same with those rows arranged already. Returns sum_i scale_i w_ij^2 for each of them.
   Vector append(const Panels& elements, const std::vector<PanelFactor>& factors, const ConstVectorRef& scale);
 
  private:

@@ -10,7 +10,7 @@ namespace kernsift {
 
 namespace column_products {
 
-// Asks for the same rows of the next C columns: columns are too short for the processor to see the stream by itself.
+// Prefetches the same rows of the next C columns: columns are too short for the processor to see the stream by itself.
 template <int C>
 inline void fetch_ahead(const double* q, Index rows, Index r) {
 #if defined(__GNUC__)

@@ -77,7 +77,7 @@ class Forgetting {
   void load(const Arrays& arrays);
 
  private:
-  // Often enough that the ridge never fades below 3/4 of what it should be.
+  // Period chosen so that the effective ridge stays above 3/4 of alpha.
   std::int64_t period() const { return std::max<std::int64_t>(1, std::llround(0.25 / (1.0 - factor_))); }
   double factor_;
   double effective_rows_ = 0, frame_ = 1;

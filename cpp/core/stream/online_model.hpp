@@ -30,8 +30,8 @@ class OnlineModel {
   // into calls and blocks, the same rows become kernels and leave, in the same order.
   void learn(const Rows& X, const Rows& Y, const ConstVectorRef& v, LearnLog log);
 
-  // Rows for the next call of `learn`, for a caller that wants to do something else in between now and then. The number
-  // of threads has no part in it: sums of other parts would be other sums.
+  // Rows for the next call of `learn`, for a caller that does other work between calls. Independent of the number of
+  // threads: another partition would round the sums differently.
   Index rows_a_step(bool exact_apriori) const { return blocks_.rows_a_step(*this, exact_apriori); }
 
   // A second pass: until `end_refit`, rows are learned by the model on the present dictionary alone, as if none had

@@ -72,8 +72,8 @@ struct OnlineSettings {
 struct LearnLog {
   RowsOut apriori;  // n x outputs: the prediction before the row was learned
   EventLog events;
-  // False where nobody reads the a-priori predictions: the block path may then give those of a model a little older,
-  // and so save half of its work.
+  // False if the a-priori predictions are not used: the block path may then return predictions of a slightly older
+  // model, and save half of its work.
   bool exact_apriori = true;
   // Rows that change no dictionary are learned on up to so many threads, with the same result for any number.
   Index threads = 1;

@@ -187,5 +187,5 @@ TEST(long_computations_can_be_stopped) {
     Matrix G = Matrix::Identity(5, 5), K = G;
     deletion_order(G, K, Matrix::Ones(5, 1), 0.1, 1, 0.1);
   }));
-  CHECK(!efvs(X, SelectionForm::lazy, 20, 59).chosen.empty());  // nobody asks any more
+  CHECK(!efvs(X, SelectionForm::lazy, 20, 59).chosen.empty());  // no callback is set any more
 }

@@ -1,4 +1,4 @@
-"""The rows of a fit in canonical form: what comes of them knows neither their order nor how repetitions were written.
+"""The rows of a fit in canonical form: independent of their order and of how repetitions are written.
 
 Rows stand in the order of a key that depends on the values and a seed alone; rows that repeat are one row with their
 weights added.  Everything computed from this form has the same bits for permuted rows, and for one row of weight two
@@ -104,7 +104,7 @@ def canonical_table(X: Array, targets: Array, weight: Array, seed: int = 0) -> T
 def _in_order(
     X: Array, targets: Array | None, weight: Array, used: NDArray[np.int64], seed: int
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
-    """Places of the used rows in order; where a new row begins, and where a new pair of row and targets does.
+    """Return the used rows in order, where a new row begins, and where a new pair of row and targets begins.
 
     Within a pair the weights ascend, so that their sum has the same bits in any order of the rows.
     """

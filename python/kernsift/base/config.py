@@ -1,4 +1,4 @@
-"""What this installation is made of."""
+"""Facts about this installation."""
 
 from __future__ import annotations
 

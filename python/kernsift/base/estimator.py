@@ -1,4 +1,4 @@
-"""What every estimator of the package has beside scikit-learn's own: a file, and a link to its documentation."""
+"""What every estimator of the package adds to scikit-learn's: `save`, and a link to its documentation."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def in_precision_of(X: Any, *parts: NDArray[Any]) -> Any:
 
 
 class Estimator(CheckedParameters):
-    """Base of all estimators: a file; a link to the documentation."""
+    """Base of all estimators: `save`, and a link to the documentation."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         # the constructor may be a base's, whose name Python would give

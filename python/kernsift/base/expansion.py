@@ -79,7 +79,7 @@ class KernelExpansion:
 class Expansion(Estimator):
     """Attributes and scores of a fitted model; a family says where its model is (`_model`)."""
 
-    _flat: bool | None = None  # whether one output was given as a vector: answers are vectors too
+    _flat: bool | None = None  # whether one output was given as a vector: predictions are vectors too
     _in_single = False  # whether rows of float32 are predicted in single precision
     n_jobs: int | None = None
     _former: tuple[str, ...] = ("learned_gamma_",)  # attributes that `fit` leaves behind

@@ -1,4 +1,4 @@
-"""Whether what is about to be allocated will fit, asked before it is."""
+"""Checks that an allocation fits into memory before it is made."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ try:
 except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
-# Requests below this many bytes are not asked about: three small files are read for an answer, which a fit on fifty
-# kernels would feel, and where so little is missing the interpreter and numpy, several times as large, hardly started.
+# Requests below this many bytes are not checked: a check reads three small files, which would slow a fit on fifty
+# kernels, and a process with so little memory left could hardly have imported numpy, several times as large.
 NEGLIGIBLE = 16 * 2**20
-# Vectors of one number a row that come and go with a fit: weights, targets, and of rows in canonical form their keys,
-# what sorts them, and their groups.
+# Vectors of one number per row that a fit allocates for a time: weights, targets, and for the canonical form keys,
+# sorting indices and groups.
 ROW_VECTORS = 12
 
 
@@ -62,9 +62,9 @@ def available_bytes() -> int | None:
 
 
 def check_memory(doubles: float, what: str, instead: str) -> None:
-    """Raise a MemoryError that says how much ``what`` is about to take, if so many doubles are more than there are.
+    """Raise a MemoryError that says how much ``what`` needs, if so many doubles exceed the free memory.
 
-    What is there already counts no more: the system has taken it off.
+    Arrays already allocated are not counted: they are not free memory.
     """
     needed = 8 * int(doubles)
     if needed < NEGLIGIBLE:

@@ -1,4 +1,4 @@
-"""A bar while rows go by: by rich when it is there, plain text when not, silence where nobody watches."""
+"""A progress bar: drawn by rich if installed, else as plain text; none if the output is no terminal."""
 
 from __future__ import annotations
 

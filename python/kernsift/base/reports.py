@@ -1,4 +1,4 @@
-"""Long fits in blocks: scikit-learn's callbacks (1.9 and later), lines of progress, and what Ctrl-C leaves."""
+"""Long fits in blocks: scikit-learn's callbacks (1.9 and later), lines of progress, and the state after Ctrl-C."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class CallbackSupport:
 
     @available_if(_callbacks_exist)
     def set_callbacks(self, *callbacks: Any) -> Self:
-        """Set what is told of every block of a long fit.
+        """Set the callbacks called after every block of a long fit.
 
         Parameters
         ----------
@@ -62,7 +62,7 @@ def has_learned(error: BaseException) -> bool:
 
 
 def in_blocks(estimator: Any, X: NDArray[Any], y: NDArray[Any], core: Any) -> Iterator[slice]:
-    """Yield the rows block by block; tell callbacks, the logger and, if ``verbose``, the terminal after each.
+    """Yield the rows block by block; call the callbacks, the logger and, if ``verbose``, the terminal after each.
 
     With nobody to tell there is one block.  A callback that returns True ends the fit.  Where one of them raises, the
     rows before it stay learned (`stopped`).
@@ -91,7 +91,7 @@ def in_blocks(estimator: Any, X: NDArray[Any], y: NDArray[Any], core: Any) -> It
         if getattr(estimator, "verbose", 0):
             print(line)
         if task is not None:
-            # scikit-learn copies the estimator for those who ask, and a copy has a core of its own: nothing to add
+            # scikit-learn copies the estimator for callbacks that need it, and a copy has its own core: nothing to add
             stop = task.call_on_fit_task_end(estimator=estimator, X=X[rows], y=y[rows], reconstruction_attributes={})
             if stop:
                 break

@@ -1,4 +1,4 @@
-"""Targets of regressors and classifiers: how they become columns of numbers, and predictions become theirs again."""
+"""Targets of regressors and classifiers as columns of numbers, and predictions in the form of the targets."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Regression(RegressorMixin, Expansion):
         raise NotImplementedError
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
-        """Predict, with the standard deviation of a new observation if asked.
+        """Predict, optionally with the standard deviation of a new observation.
 
         Parameters
         ----------

@@ -28,7 +28,7 @@ def n_threads(n_jobs: int | None) -> int:
 
 
 def in_threads(work: Callable[[Any], None], items: Iterable[Any], threads: int) -> None:
-    """Call ``work`` on every item; it must let the GIL go where it computes, and write to places of its own."""
+    """Call ``work`` on every item; it must release the GIL while it computes, and write to separate places."""
     if threads == 1:
         for item in items:
             work(item)
@@ -44,7 +44,7 @@ def _cpus() -> int:
 
 @functools.cache
 def _openmp() -> Any:
-    """What threadpoolctl sets for the thread that asks; our own threads are no OpenMP, and follow it."""
+    """The limits of threadpoolctl for the calling thread; our own threads are not OpenMP's, and follow them."""
     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
     return ThreadpoolController().select(user_api="openmp")

@@ -51,7 +51,7 @@ fit_context = _fit_context
 
 
 class CheckedParameters(BaseEstimator):
-    """Parameters checked by scikit-learn's constraints, and what these do not say."""
+    """Parameters checked by scikit-learn's constraints and by rules these cannot express."""
 
     def _validate_params(self) -> None:
         for name, value in self.get_params(deep=False).items():
@@ -101,14 +101,14 @@ def validate_data(estimator: BaseEstimator, X: Any, y: Any = "no_validation", **
 
 
 def _explain(error: Exception, X: Any, what: str) -> None:
-    """Raise an error in our words for what numpy could not make a double of, if that was it."""
+    """Raise an error in our words if the cause was a value that numpy cannot convert to double."""
     if isinstance(error, OverflowError):  # a Python integer of more than 308 digits
         raise ValueError(f"the data hold a number beyond the range of a double: {error}") from error
     refuse_texts(X, what, error)
 
 
 def at_this_moment(estimator: E) -> E:
-    """Return a twin with the attributes of now: they stay together while another thread replaces them."""
+    """Return a copy with the present attributes, which stay consistent while another thread replaces them."""
     twin = object.__new__(type(estimator))
     twin.__dict__.update(estimator.__dict__)
     return twin
@@ -116,9 +116,9 @@ def at_this_moment(estimator: E) -> E:
 
 @contextmanager
 def transaction(estimator: E, *without: str) -> Iterator[E]:
-    """Give a twin to work on, whose attributes become the estimator's in one step at the end.
+    """Give a copy to work on, whose attributes become the estimator's in one step at the end.
 
-    The twin begins without the attributes named.  If the block raises, the estimator stays as it was, unless rows
+    The copy begins without the attributes named.  If the block raises, the estimator stays as it was, unless rows
     learned before the error are kept (`has_learned`).
     """
     twin = object.__new__(type(estimator))

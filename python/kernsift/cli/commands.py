@@ -52,7 +52,7 @@ def add_commands(commands: Any) -> None:
     stream = commands.add_parser(
         "stream",
         help="rows on standard input: predict each, then learn it",
-        description="Read CSV rows on standard input; answer each with a prediction made before the row is learned. "
+        description="Read CSV rows on standard input; print for each a prediction made before the row is learned. "
         "A row with an empty target is predicted only.",
     )
     stream.add_argument("--out", type=Path, metavar="MODEL", help="file for the model, at the end and every N rows")
@@ -61,7 +61,7 @@ def add_commands(commands: Any) -> None:
         "--resume", action="store_true", help="go on from --out if it is there, skipping the rows it has learned"
     )
     stream.add_argument(
-        "--warm-up", type=int, default=50, metavar="N", help="rows that set the widths, without answers (default 50)"
+        "--warm-up", type=int, default=50, metavar="N", help="rows that set the widths, not predicted (default 50)"
     )
     stream.add_argument("--model", choices=STREAMS, default="online", help="default %(default)s")
     _describe_model(stream)

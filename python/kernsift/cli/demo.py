@@ -31,7 +31,7 @@ Array = NDArray[np.float64]
 Tick = Callable[[int], None]
 
 LAGS = 6  # values of the series that make one input
-BLOCK = 50  # rows predicted, then learnt, at a time
+BLOCK = 50  # rows predicted, then learned, at a time
 CAP = 200  # kernels we may keep, and random features the SGD rival gets
 FORGETTING = 0.999  # weight of a row against the next: a memory of about a thousand rows
 WINDOW = 2000  # rows the kernel ridge rival can afford to keep ...
@@ -67,7 +67,7 @@ def stream(n: int, seed: int) -> tuple[Array, Array]:
 
 
 class Learner(Protocol):
-    """What the race asks of a learner."""
+    """The interface of a learner in the race."""
 
     def predict(self, X: Array) -> Array: ...
     def learn(self, X: Array, y: Array) -> None: ...
@@ -225,7 +225,7 @@ def report(runs: list[Run]) -> str:
     lines = [
         f"{n} rows of a Mackey-Glass series: {LAGS} readings in, the next one out. "
         f"Its gain rises from 0.2 to 0.3 at row {half}.",
-        f"Each block of {BLOCK} rows is predicted, then learnt. "
+        f"Each block of {BLOCK} rows is predicted, then learned. "
         f"Errors are RMSE, in standard deviations of the first {head} rows.",
         "",
         f"{'':<30}" + "".join(f"{label:>12}" for label in spans) + f"{'kernels':>10}{'rows/s':>10}",

@@ -35,7 +35,7 @@ class Stream:
         self.judged, self.loss = 0, 0.0
 
     def run(self, file: Iterable[str], out: TextIO) -> int:
-        """Answer each row; return the exit code."""
+        """Print a prediction for each row; return the exit code."""
         begin = time.perf_counter()
         code = 0
         # by default SIGTERM would end the process without a word
@@ -66,7 +66,7 @@ class Stream:
         return code
 
     def _resume(self) -> int:
-        """Load the model to go on from; answers how many rows it has learned."""
+        """Load the model to go on from; return how many rows it has learned."""
         if not (self.options.resume and self.options.out.exists()):
             return 0
         self.model = kernsift.load(self.options.out)

@@ -25,7 +25,7 @@ from ..select.task import kernel_of
 from ..widths.learn_gamma import learned_width
 from .robust import robust_weights
 
-# What alpha="loo" and gamma="loo" look through unless told.
+# What alpha="loo" and gamma="loo" try by default.
 ALPHAS = np.logspace(-6, 4, 21)
 GAMMA_FACTORS = np.logspace(-1.5, 1.5, 7)
 
@@ -33,7 +33,7 @@ GAMMA_FACTORS = np.logspace(-1.5, 1.5, 7)
 class BatchLSSVM(Expansion):
     """Base of the four estimators.
 
-    A subclass makes a problem for a kernel and rows (`_make_problem`) that answers ``residuals(weight, alpha)`` and
+    A subclass makes a problem for a kernel and rows (`_make_problem`) with ``residuals(weight, alpha)`` and
     ``loo_grid(weight, alphas)``, and takes the model over from it (`_take`).
     """
 
@@ -77,7 +77,7 @@ class BatchLSSVM(Expansion):
         self.weights_ = weight * np.where(weight > 0, factor[table.group], 0.0)
         self._sample_weight = weight.copy()  # the caller's may change
         self._effective_rows = self._rows_for_noise(np.flatnonzero(weight > 0))
-        self._cache: dict[str, Any] = {}  # filled when first asked for, not pickled
+        self._cache: dict[str, Any] = {}  # filled on first use, not pickled
         self._take(problem, table, targets, v * factor)
 
     def _rows_for_noise(self, rows: NDArray[np.intp]) -> float:
@@ -233,7 +233,7 @@ class BatchLSSVM(Expansion):
 
 
 def _from_version_0_1(state: dict[str, Any]) -> dict[str, Any]:
-    """The state of a model saved before its vectors and coefficients stood together."""
+    """Convert the state of a model saved by version 0.1.0."""
     parts = dict(state)
     parts["_kernel_arguments"] = parts.pop("_kernel_state")
     expansion = KernelExpansion(

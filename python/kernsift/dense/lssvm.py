@@ -1,4 +1,4 @@
-"""Dense LS-SVM: thin skins over ``cpp/core/batch/lssvm.hpp``."""
+"""Dense LS-SVM: estimators over ``cpp/core/batch/lssvm.hpp``."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class _DenseLSSVM(DenseParameters, BatchLSSVM):
         return used, group, np.bincount(group, self.weights_[used]).astype(np.float64)
 
     def _factor(self) -> NDArray[np.float64]:
-        """Cholesky factor, made again when first asked for: a model does not carry an n x n matrix in its file."""
+        """Cholesky factor, computed on first use: saved models contain no n x n matrix."""
         if "factor" not in self._cache:
             n = self.n_basis_
             # A as LLT leaves it, and the copy that is kept

@@ -1,4 +1,4 @@
-"""Where the pruned LS-SVM starts from."""
+"""The kernels from which pruning starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pruned LS-SVM, ISLS and SLS: thin skins over ``cpp/core/batch/sparse_lssvm.hpp`` and ``sls_path.hpp``."""
+"""Pruned LS-SVM, ISLS and SLS: estimators over ``cpp/core/batch/sparse_lssvm.hpp`` and ``sls_path.hpp``."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ class _SparseLSSVM(SparseParameters, BatchLSSVM):
         return canonical_table(*self._training, self._sample_weight)
 
     def _solve_again(self) -> dict[str, Any]:
-        """Solve on the kernels of the model: rows' errors and what the spread needs."""
+        """Solve on the kernels of the model: rows' errors and what the variance needs."""
         X, targets = self._training
         table = self._table()
         used = np.flatnonzero(table.group >= 0)

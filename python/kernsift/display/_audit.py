@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..base.axes import axes_or_new
 from ._stream import Watched
 
-# Shown unless told: what changes the dictionary, and what nearly did.
+# Shown by default: what changes the dictionary, and what nearly did.
 DEFAULT = ("admitted", "evicted", "bounced")
 
 

@@ -355,7 +355,7 @@ def _labels(w: _Writer, classes: Any) -> tuple[str, str]:
 
 
 def _answers(w: _Writer, model: Model, learns: bool) -> None:
-    """Write what the caller asks for."""
+    """Write the header with the parts the caller selects."""
     state = f"const {w.name}_state *s, " if learns else ""
     s, outputs = ("s, " if learns else ""), model.n_outputs
     if model.kind == "classifier":

@@ -117,7 +117,7 @@ class Arithmetic:
         return (w @ learner.theta.astype(self.dtype)).astype(np.float64)
 
     def learning_error(self, learner: Learner, rows: NDArray[Any]) -> tuple[int, float]:
-        """Learn rows in the target's type and in float64; answers how many, and the difference that comes of it."""
+        """Learn rows in the target's type and in float64; return how many, and the difference that comes of it."""
         rng = np.random.default_rng(0)
         which = rng.permutation(np.resize(np.arange(len(rows)), _STEPS))
         truth = self.model.scores(rows.astype(np.float64))

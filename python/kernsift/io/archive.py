@@ -35,7 +35,7 @@ _LOCAL_HEADER = 30  # bytes of a member before its name
 
 
 class DamagedError(ValueError):
-    """The bytes are not those that were written."""
+    """The checksum does not match: the file is damaged."""
 
 
 # NotImplementedError: a flag of the zip format that Python does not know, in a member's own header.

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Files written whole or not at all."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _KINDS = {
 
 
 def check_regular(path: str | os.PathLike[str], what: str) -> None:
-    """Refuse what is there and no regular file; symbolic links are followed, a path without a file is fine."""
+    """Refuse a path to anything but a regular file; symbolic links are followed, a new path is fine."""
     with contextlib.suppress(FileNotFoundError):
         mode = os.stat(path).st_mode
         if not stat.S_ISREG(mode):
@@ -74,7 +74,7 @@ def _set_owner_and_mode(temporary: Path, target: Path) -> None:
     try:
         old = os.stat(target)
     except FileNotFoundError:
-        # os.umask sets what it returns, for every thread: an empty file tells the same
+        # os.umask would change the mask for every thread: the mode of an empty file shows it too
         probe = temporary.with_suffix(".probe.tmp")
         try:
             with _new_file(probe, 0o666) as file:

@@ -32,7 +32,7 @@ def pack(core: Any) -> dict[str, Any]:
 
 
 def unpack(state: dict[str, Any]) -> Any:
-    """Rebuild a core from `pack`'s answer."""
+    """Rebuild a core from what `pack` returned."""
     if state.get("format") not in (1, FORMAT):
         raise ValueError(
             f"this model was saved with state format {state.get('format')!r} and this kernsift reads 1 to {FORMAT}; "

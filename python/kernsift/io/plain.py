@@ -131,8 +131,8 @@ def _refusal(value: Any, where: str) -> TypeError:
     )
 
 
-# One array may stand in several places of a model, and each may make a copy of it: never as much as this many times all
-# arrays together.
+# One array may stand in several places of a model, each of which may copy it: the copies may take at most this many
+# times the memory of all arrays.
 _MOST_COPIES = 16
 
 

@@ -132,7 +132,7 @@ class OnlineLSSVMClassifier(RiverStream, base.MiniBatchClassifier):
 
     A class may come at any time: exactly as if it had been known from the beginning.  Features may come and go as in
     :class:`kernsift.river.OnlineLSSVMRegressor`.  Probabilities are a softmax of the scores with one temperature,
-    learnt from scores given before their row was seen.
+    learned from scores given before their row was seen.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ swap_until, exact_rows, forgetting
 
     def _learn(self, rows: Array, targets: Array, weight: Array) -> None:
         before, _, _ = self._core.learn(rows, targets, weight, True)
-        if len(self._labels) > 1:  # targets 0 and 1 serve a new class; scores are told as those of -1 and 1
+        if len(self._labels) > 1:  # targets 0 and 1 serve a new class; the calibration takes scores of -1 and 1
             self._calibration = _core.calibrate(2 * before - 1, 2 * targets - 1, weight, *self._calibration)
 
     def learn_one(self, x: Row, y: Hashable, w: float = 1.0) -> None:

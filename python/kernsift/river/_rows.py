@@ -125,7 +125,7 @@ class RiverStream:
     def _name(self, names: list[Hashable]) -> None:
         self._names = names
         self._place = {name: i for i, name in enumerate(names)}
-        # of a single name itemgetter would answer the bare value
+        # for a single name itemgetter would return the bare value
         self._take = itemgetter(*names) if len(names) > 1 else lambda x: (x[names[0]],)
 
     def _begin(self, names: list[Hashable], first: Array) -> None:
@@ -165,7 +165,7 @@ class RiverStream:
             check_rows(self._core.kernel, out)
         return out, frame
 
-    # --- what river asks ---
+    # --- river's interface ---
 
     @property
     def _raw_memory_usage(self) -> int:

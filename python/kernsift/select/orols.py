@@ -1,4 +1,4 @@
-"""Forward selection of kernels: thin skins over ``cpp/core/select/forward_selection.hpp``."""
+"""Forward selection of kernels: estimators over ``cpp/core/select/forward_selection.hpp``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..base.targets import Classification, Regression, Rows
 from ..base.validation import StrOptions
 from .orols_base import ForwardParameters, OROLSBase
 
-# Rows of a kernel block made in Python (the spread of the predictions).
+# Rows of a kernel block made in Python (the variance of the predictions).
 _BLOCK = 1024
 
 

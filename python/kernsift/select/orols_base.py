@@ -135,7 +135,7 @@ class OROLSBase(ForwardParameters, Expansion):
         check_memory(
             needed + n * ROW_VECTORS,
             f"a selection of up to {most} kernels on {n} rows",
-            "lower max_basis (with None no column is asked for ahead, and they come until the stop rule ends them)"
+            "lower max_basis (with None memory grows with the columns, until the stop rule ends them)"
             + (", n_candidates" if self.n_candidates is not None else "")
             + (", cache_size" if every else ""),
         )

@@ -28,7 +28,7 @@ def _rows_of(task: Task, indices: NDArray[np.int64]) -> Chosen:
 
 
 def _independent(kernel: _core.Kernel, X: Array, which: NDArray[np.int64], tol: float, most: int) -> NDArray[np.int64]:
-    """Those of the rows that are no sum of rows before them, at most so many."""
+    """Return at most `most` linearly independent rows, in order."""
     # The factor is not kept, and an array of ours is not cut to size by another copy.
     m = min(most, len(which))
     taken, _ = _core.select_independent(kernel, X, which, tol=tol, max_basis=m, out=np.empty((m, m)))
@@ -171,9 +171,9 @@ def _doubles(name: str, task: Task) -> float:
         "ald": factor,
         "greedy": 0,
         "kmeans": factor + 3 * (rows + max(3072, 3 * m)) * d,  # scaled rows, those that k-means begins with
-        "online": n * (d + 7),  # rows and targets in order, the core's answers; its model grows with the kernels
-        "orols": n * (d + 4),  # rows and targets in order; the selection asks for itself
-        "pruned": 0,  # asks for itself
+        "online": n * (d + 7),  # rows and targets in order, the core's outputs; its model grows with the kernels
+        "orols": n * (d + 4),  # rows and targets in order; the selection checks its own memory
+        "pruned": 0,  # checks its own memory
         "random": factor,
         "rpcholesky": 0,
     }

@@ -21,7 +21,7 @@ class OnlineLSSVMClassifier(IncrementalClassification, OnlineModel):
 
     Regresses on ±1 targets, one column a class (one column in all for two classes), so that k classes share the
     kernels and the inverse and cost little more than one.  Probabilities are a softmax of the scores with one
-    temperature, learnt from scores given before their row was seen.
+    temperature, learned from scores given before their row was seen.
 
     Parameters
     ----------

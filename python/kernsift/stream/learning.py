@@ -37,13 +37,13 @@ class Prequential(NamedTuple):
 
 
 def until_known(weight: Array, needed: int) -> int | None:
-    """Rows until so many of positive weight have come, or None."""
+    """Number of rows up to the `needed`-th of positive weight, or None."""
     counts = np.cumsum(weight > 0)
     return int(np.searchsorted(counts, needed)) + 1 if len(counts) and counts[-1] >= needed else None
 
 
 def check_delay(delay: Any) -> None:
-    """Refuse what is no number of rows."""
+    """Refuse a delay that is no number of rows."""
     if not isinstance(delay, (int, np.integer)) or delay < 0:
         raise ValueError(f"delay must be a whole number of rows, 0 or more; got {delay!r}")
 
@@ -126,7 +126,7 @@ class Learning(CallbackSupport, OnlineParameters):
         return until_known(weight, self.learn_rows - kept)
 
     def _learn_part(self, rows: Rows, restart: bool, whole: bool, before: int, total: int) -> bool:
-        """Learn rows; whether all of them, which a callback can prevent."""
+        """Learn rows; return whether all of them were learned, which a callback can prevent."""
         gamma: Any = None
         kept = 0
         if wants_learning(self.gamma) and (restart or self._warm_up is not None):
@@ -228,7 +228,7 @@ class Learning(CallbackSupport, OnlineParameters):
     ) -> tuple[Array, Array | None, NDArray[np.int64]]:
         """Predict each row, then learn the one `delay` before it; NaN where there is no model to predict with yet."""
         n, delay = len(rows.X), min(int(delay), len(rows.X))
-        # in a window the core makes room for a row before it looks at it, and what is wanted is `predict`
+        # a window forgets a row before it predicts the new one, and the result must be that of `predict`
         blocks = delay == 0 and not return_std and self.window is None
         mean, n_basis = np.full(rows.targets.shape, np.nan), np.zeros(n, dtype=np.int64)
         variance = np.full(rows.targets.shape, np.nan) if return_std else None

@@ -222,7 +222,7 @@ class KernelLSTD(LSTDParameters, CoreModel):
 
     @property
     def n_refused_(self) -> int:
-        """States refused as kernels, and transitions skipped, because the arithmetic would not have been sound."""
+        """States refused as kernels, and transitions skipped, because double precision does not resolve them."""
         return self.audit_["refused"] + self.audit_["skipped"]
 
     @property

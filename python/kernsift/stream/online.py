@@ -30,14 +30,14 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
     gamma : float, array of shape (n_features,), "scale", "median" or "learn", default="scale"
         Width.  "scale" is one over the sum of the features' variances in the first block, "median" 1/(2s²) with s
         the median distance there.  A stream that begins with a single row should be given a number.  "learn" finds one
-        per feature by :func:`learn_gamma` on the first ``learn_rows`` rows; a model with "scale" answers until then.
+        per feature by :func:`learn_gamma` on the first ``learn_rows`` rows; a model with "scale" predicts until then.
         After that they change only when the stream begins again: ``fit``, or ``refit(..., new_widths=True)``.
     degree, coef0 : int, float
         Of the polynomial kernel.
     alpha : float or "gcv", default=0.1
-        Ridge: the papers' γ (000) and λ (001).  A total weight, not one per row.  "gcv" begins with 0.1 and chooses it
-        by generalised cross-validation, from the state, after 256 rows and whenever their number has doubled, at the
-        end of ``fit``, and after ``refit`` and ``prune``; ``update`` and ``prequential`` leave it as it is.
+        Ridge: γ of Jung & Polani (2006), λ of their slides.  A total weight, not one per row.  "gcv" begins with
+        0.1 and chooses it by generalised cross-validation, from the state, after 256 rows and whenever their number has
+        doubled, at the end of ``fit``, and after ``refit`` and ``prune``; ``update`` and ``prequential`` keep it.
     max_basis : int or None, default=500
         Most kernels kept; None for no limit.
     novelty_tol : float, default=1e-2
@@ -45,8 +45,8 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
     usefulness_tol : float, default=1e-4
         TOL2, relative to the variance of y so far.
     admission : {"product", "two-part", "per-sample", "novelty"}, default="product"
-        Of a novel row with distance δ and decrease of the cost u: δu > TOL2 (000), u > TOL2 (001), δu > TOL2 per
-        row seen, or always (Engel's unsupervised rule).
+        Of a novel row with distance δ and decrease of the cost u: δu > TOL2 (Jung & Polani 2006), u > TOL2 (their
+        slides), δu > TOL2 per row seen, or always (Engel's unsupervised rule).
     fit_intercept : bool, default=True
         An unpenalised constant; False is the papers' form.
     engine : {"orthonormal", "inverse"}, default="orthonormal"

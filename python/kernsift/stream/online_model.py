@@ -1,4 +1,4 @@
-"""What the online regressor and classifier have in common beside learning: attributes, health, fewer kernels."""
+"""What the online regressor and classifier share beside learning: attributes, `health` and `prune`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class OnlineModel(Learning):
     """Attributes and deletion of kernels, for any targets."""
 
     def prune(self, n_basis: int | None = None) -> Self:
-        """Delete the kernels that lower the cost least, one by one, and stay exact for those that are left.
+        """Delete the kernels that lower the cost least, one by one; the model stays exact for the others.
 
         Parameters
         ----------

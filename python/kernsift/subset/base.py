@@ -40,7 +40,7 @@ from .state import FAST_GROWTH, LOO_GRID, Basis, Sketch, SubsetState, ready
 
 Array = NDArray[np.float64]
 _EPS = np.finfo(np.float64).eps
-# Parameters that the basis and the sums do not know.
+# Parameters on which the basis and the sums do not depend.
 _MAY_CHANGE = ("alpha", "keep_path", "keep_sums", "n_jobs")
 
 
@@ -169,7 +169,7 @@ class SubsetBase(SubsetParameters, Expansion):
         self._solve(first.merge(*rest), None)
 
     def _solve(self, state: SubsetState, table: Table | None) -> None:
-        """Coefficients from the sums, with alpha as asked for."""
+        """Coefficients from the sums, for a number or a choice of alpha."""
         check_some_weight(np.array([state.weight]))
         problem = state.problem(bool(self.fit_intercept), n_threads(self.n_jobs))
         if isinstance(self.alpha, Real):

@@ -75,7 +75,7 @@ def choose_basis(model: Any, table: Table, without_targets: bool = False) -> tup
 
 
 def check_fit(model: Any, m: int, X: Array, targets: Array | None) -> None:
-    """Refuse a fit on so many kernels for which there is no room: L, M and the solution."""
+    """Raise MemoryError if L, M and the solution for so many kernels do not fit."""
     outputs, squares = 1 if targets is None else targets.shape[1], m * m
     sums = sums_doubles(m, len(X), X.shape[1], outputs, n_threads(model.n_jobs))
     if not model.keep_sums:  # M beside L in one square, and the ridge's factor in its place
@@ -86,13 +86,13 @@ def check_fit(model: Any, m: int, X: Array, targets: Array | None) -> None:
 
 
 def check_more(model: Any, m: int, X: Array, outputs: int) -> None:
-    """Refuse sums over more rows, of which there is M again."""
+    """Raise MemoryError if another M, for the sums over more rows, does not fit."""
     sums = sums_doubles(m, len(X), X.shape[1], outputs, n_threads(model.n_jobs))
     check_memory(m * m + sums, f"the sums of {len(X)} rows on {m} kernels", f"{_FEWER}, or give fewer rows at a time")
 
 
 def check_again(model: Any, m: int, outputs: int, squares: int, what: str) -> None:
-    """Refuse another solution from sums, for which there are as many more squares as said."""
+    """Raise MemoryError if another solution from the sums, with so many more squares, does not fit."""
     needed = squares * m * m + solution_doubles(m, outputs, model.alpha)
     check_memory(needed, f"{what} {m} kernels", f"{_FEWER}, or give alpha as a number")
 

@@ -135,7 +135,7 @@ class PruningPathDisplay:
             )
         most = min(len(estimator._path.order), 2 * estimator.n_basis_)
         sizes = np.unique(np.append(np.geomspace(1, most, 20).astype(np.int64), estimator.n_basis_))[::-1]
-        # resize replaces what it changes, so that a shallow copy leaves the estimator alone
+        # resize replaces what it changes, so that a shallow copy does not change the estimator
         models = (copy.copy(estimator).resize(int(n)) for n in sizes)
         if X is not None:
             return sizes, *cls._errors(models, X, y)

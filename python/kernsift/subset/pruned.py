@@ -16,7 +16,7 @@ from .state import Basis, SubsetState, error_on, rounding, solution_doubles, sum
 
 Array = NDArray[np.float64]
 
-# A start nearer to dependence than this brings nothing but rounding.
+# A start nearer to dependence than this adds only rounding errors.
 _START_TOL = 1e-6
 # Sizes of a path whose errors on rows held out are compared, each this part of the next, down to so few.
 _NEXT, _FEWEST = 0.7, 10

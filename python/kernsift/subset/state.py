@@ -207,7 +207,7 @@ class SubsetState:
         )
 
     def without_sums(self) -> SubsetState:
-        """Forget M."""
+        """Return the state without M."""
         return replace(self, M=np.empty((0, 0)))
 
     def merge(self, *others: SubsetState) -> SubsetState:

@@ -93,7 +93,7 @@ def learn_gamma(
     fit_intercept : bool, default=True
     sample_weight : array-like of shape (n_samples,), optional
     random_state : int, RandomState or None
-        For the rows.  With an int the answer does not depend on the order of the rows.
+        For the rows.  With an int the result does not depend on the order of the rows.
     callback : callable, optional
         Called after every iteration on all rows tuned on, with a dict of ``iteration`` and ``criterion``.
 

@@ -88,7 +88,7 @@ def tune(
 ) -> TuningResult:
     """Choose kernel width and ridge by the exact leave-one-out error or by GCV.
 
-    For each width the basis is chosen once and one eigen-decomposition answers for all ridges: a search over dozens of
+    For each width the basis is chosen once and one eigen-decomposition serves all ridges: a search over dozens of
     ridges costs about two fits a width, where a grid search with five folds costs five fits for every pair.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Error and size of the online model against its three knobs."""
+"""Error and size of the online model against its three parameters."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -8,12 +8,12 @@ from kernsift import OnlineLSSVMRegressor
 X, y = waves(4000, 7)
 X_new, y_new = waves(4000, 8, noise=0)
 figure, panels = plt.subplots(1, 3, figsize=(9, 3.1))
-knobs = {
+parameters = {
     "max_basis": [10, 20, 40, 80, 160, 320],
     "novelty_tol": np.logspace(-4, -0.3, 7),
     "usefulness_tol": np.logspace(-7, 0, 7),
 }
-for axes, (name, values) in zip(panels, knobs.items(), strict=True):
+for axes, (name, values) in zip(panels, parameters.items(), strict=True):
     base = {"gamma": 0.5, "max_basis": 400}
     models = (
         [OnlineLSSVMRegressor(**{**base, name: value}).fit(X, y) for value in map(float, values)]
