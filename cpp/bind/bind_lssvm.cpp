@@ -144,7 +144,8 @@ void bind_problem(py::class_<Bound<Problem>>& bound) {
           weight, py::arg("alphas").noconvert())
       .def(
           "path",
-          [=](Self& self, const Array& v, double a, const py::object& alphas, bool by_cost, double step, Index must_hit) {
+          [=](Self& self, const Array& v, double a, const py::object& alphas, bool by_cost, double step,
+              Index must_hit) {
             const auto w = weights(self, v);
             const Vector grid = alphas.is_none() ? Vector() : Vector(vector(alphas.cast<Array>(), -1, "alphas"));
             PruningPath out;
@@ -154,7 +155,8 @@ void bind_problem(py::class_<Bound<Problem>>& bound) {
             }
             return to_dict(out);
           },
-          weight, alpha, named, py::arg("alphas") = py::none(), py::arg("by_cost"), py::arg("step"), py::arg("must_hit"));
+          weight, alpha, named, py::arg("alphas") = py::none(), py::arg("by_cost"), py::arg("step"),
+          py::arg("must_hit"));
 }
 
 }  // namespace
@@ -175,7 +177,8 @@ void bind_lssvm(py::module_& m) {
              py::arg("fit_intercept"), py::arg("pivot") = true);
   bind_problem(sparse);
   sparse
-      .def_property_readonly("factor", [](const Bound<SparseProblem>& self) { return to_numpy(self.problem->factor()); })
+      .def_property_readonly("factor",
+                             [](const Bound<SparseProblem>& self) { return to_numpy(self.problem->factor()); })
       .def_static("path_memory", &SparseProblem::path_memory, named, py::arg("n"), py::arg("start"), py::arg("d"),
                   py::arg("outputs"), py::arg("step"));
   m.attr("SETTLED") = kSettled;

@@ -39,8 +39,8 @@ void bind_ridge(py::module_& m) {
         t.learn(f, rows(targets, f.cols(), "targets"), vector(weights, f.rows(), "weights"));
         return py::make_tuple(t.log_t, t.information);
       },
-      py::arg("scores").noconvert(), py::arg("targets").noconvert(), py::arg("weights").noconvert(),
-      py::arg("log_t"), py::arg("information"));
+      py::arg("scores").noconvert(), py::arg("targets").noconvert(), py::arg("weights").noconvert(), py::arg("log_t"),
+      py::arg("information"));
   m.def(
       "ridge_minimum",
       [](const Array& h, const Array& f2, double residual, double n_rows, double unpenalised, double start,

@@ -55,8 +55,8 @@ py::tuple pivots(const Kernel& kernel, const Array& X, const Indices& which, Cho
   return py::make_tuple(from_indices(result.chosen), to_numpy(result.L));
 }
 
-// The rows that are independent of those before them, and the factor of their kernel matrix: into `out` (rows of it), or
-// a new square.
+// The rows that are independent of those before them, and the factor of their kernel matrix: into `out` (rows of it),
+// or a new square.
 py::tuple select_independent(const Kernel& kernel, const Array& X, const Indices& which, double tol, Index max_basis,
                              const py::object& out, int threads) {
   const auto x = rows(X, kernel.n_features(), "X");
@@ -102,7 +102,8 @@ void bind_select(py::module_& m) {
       [](Index n, Index d, Index n_candidates, Index n_eval, Index max_basis, const std::string& form) {
         return feature_vectors_memory(n, d, {n_candidates, n_eval, max_basis, 0, 0, 0, form_of(form)});
       },
-      named, py::arg("n"), py::arg("d"), py::arg("n_candidates"), py::arg("n_eval"), py::arg("max_basis"), py::arg("form"));
+      named, py::arg("n"), py::arg("d"), py::arg("n_candidates"), py::arg("n_eval"), py::arg("max_basis"),
+      py::arg("form"));
   m.def("select_independent", &select_independent, py::arg("kernel"), py::arg("X").noconvert(),
         py::arg("which").noconvert(), named, py::arg("tol"), py::arg("max_basis"), py::arg("out") = py::none(),
         py::arg("threads") = 1);
@@ -116,8 +117,8 @@ void bind_select(py::module_& m) {
       py::arg("max_basis"));
   m.def(
       "select_rpcholesky",
-      [](const Kernel& kernel, const Array& X, const Indices& which, const Array& weight, double tol,
-         Index max_basis, Index block, std::uint64_t seed) {
+      [](const Kernel& kernel, const Array& X, const Indices& which, const Array& weight, double tol, Index max_basis,
+         Index block, std::uint64_t seed) {
         const auto v = vector(weight, which.size(), "weight");
         if (block < 1) throw std::invalid_argument("block must be positive");
         return pivots(kernel, X, which,
@@ -125,7 +126,8 @@ void bind_select(py::module_& m) {
       },
       py::arg("kernel"), py::arg("X").noconvert(), py::arg("which").noconvert(), named, py::arg("weight").noconvert(),
       py::arg("tol"), py::arg("max_basis"), py::arg("block"), py::arg("seed"));
-  m.def("pivoted_memory", &pivoted_memory, named, py::arg("rows"), py::arg("max_basis"), py::arg("d"), py::arg("block"));
+  m.def("pivoted_memory", &pivoted_memory, named, py::arg("rows"), py::arg("max_basis"), py::arg("d"),
+        py::arg("block"));
 }
 
 }  // namespace kernsift

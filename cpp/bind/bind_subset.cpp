@@ -1,5 +1,5 @@
-// Least squares on a basis from sums over the rows: plain functions, the state lives in Python as arrays; and the problem
-// that those sums pose, an object for as long as it is solved.
+// Least squares on a basis from sums over the rows: plain functions, the state lives in Python as arrays; and the
+// problem that those sums pose, an object for as long as it is solved.
 #include <memory>
 
 #include "bind/bind.hpp"
@@ -18,8 +18,8 @@ Panels elements_from(const Kernel& kernel, const Rows& vectors) {
   return elements_of(kernel, rows);
 }
 
-// Sums of the rows in w (whitened = True) or in kernel coordinates; `fast` accumulates in kernel coordinates first. M goes
-// into the upper triangle of `out`, or into a new matrix, both of its triangles.
+// Sums of the rows in w (whitened = True) or in kernel coordinates; `fast` accumulates in kernel coordinates first. M
+// goes into the upper triangle of `out`, or into a new matrix, both of its triangles.
 py::dict normal_sums(const Kernel& kernel, const Array& vectors, const Strided& L, const Array& X, const Array& Y,
                      const Array& weight, const Array& offset, bool fast, bool whitened, const py::object& out,
                      int threads) {
@@ -50,7 +50,8 @@ py::dict normal_sums(const Kernel& kernel, const Array& vectors, const Strided& 
   return answer;
 }
 
-// The sums of some elements of a basis, from those of all in kernel coordinates, in orthonormal ones: L is their factor.
+// The sums of some elements of a basis, from those of all in kernel coordinates, in orthonormal ones: L is their
+// factor.
 py::dict sums_of_elements(const Array& M, const Array& z, const Array& s, const Indices& which, const Strided& L,
                           int threads) {
   const auto all = rows(M, s.shape(0), "M");
@@ -78,12 +79,19 @@ py::dict sums_of_elements(const Array& M, const Array& z, const Array& s, const 
   return answer;
 }
 
-RidgeSums sums_from(const Strided& M, const Array& z, const Array& s, const Array& y, const Array& yy, const Array& offset,
-                    double weight, double count, double precision) {
+RidgeSums sums_from(const Strided& M, const Array& z, const Array& s, const Array& y, const Array& yy,
+                    const Array& offset, double weight, double count, double precision) {
   const auto moments = rows(z, -1, "z");
   const Index m = moments.rows(), c = moments.cols();
-  return {lower_of(M, M.shape(0) == 0 ? 0 : m, "M"), moments, vector(s, m, "s"), vector(y, c, "y"), vector(yy, c, "yy"),
-          vector(offset, c, "offset"), weight, count, precision};
+  return {lower_of(M, M.shape(0) == 0 ? 0 : m, "M"),
+          moments,
+          vector(s, m, "s"),
+          vector(y, c, "y"),
+          vector(yy, c, "yy"),
+          vector(offset, c, "offset"),
+          weight,
+          count,
+          precision};
 }
 
 // A problem, and the arrays it reads: M, and a factor in its place or kept from before.
@@ -105,7 +113,8 @@ struct BoundRidge {
     const auto x = rows(X, kernel.n_features(), "X");
     if (basis.rows() != problem->size()) throw std::invalid_argument("vectors must be those of the sums");
     const auto factor_of_basis = triangle(L, basis.rows(), "L");
-    return locked([&](RidgeProblem& p) { return work(p, elements_from(kernel, basis), Rows(factor_of_basis), Rows(x)); });
+    return locked(
+        [&](RidgeProblem& p) { return work(p, elements_from(kernel, basis), Rows(factor_of_basis), Rows(x)); });
   }
   Eigen::Map<const RowMatrix> targets(const Array& Y, Index n) const {
     const auto y = rows(Y, problem->outputs(), "Y");
@@ -114,13 +123,14 @@ struct BoundRidge {
   }
 };
 
-std::unique_ptr<BoundRidge> make_ridge(const Strided& M, const Array& z, const Array& s, const Array& y, const Array& yy,
-                                       const Array& offset, double weight, double count, double precision,
-                                       bool fit_intercept, int threads, const py::object& factor, double alpha) {
+std::unique_ptr<BoundRidge> make_ridge(const Strided& M, const Array& z, const Array& s, const Array& y,
+                                       const Array& yy, const Array& offset, double weight, double count,
+                                       double precision, bool fit_intercept, int threads, const py::object& factor,
+                                       double alpha) {
   auto out = std::make_unique<BoundRidge>();
   out->M = M;
-  out->problem = std::make_unique<RidgeProblem>(sums_from(M, z, s, y, yy, offset, weight, count, precision), fit_intercept,
-                                                threads);
+  out->problem = std::make_unique<RidgeProblem>(sums_from(M, z, s, y, yy, offset, weight, count, precision),
+                                                fit_intercept, threads);
   if (!factor.is_none()) {
     out->factor = given_or_new(factor, 0);
     out->problem->use_factor(lower_of(out->factor, out->problem->size(), "factor"), alpha);
@@ -142,11 +152,14 @@ void bind_ridge_problem(py::module_& m) {
            py::arg("count"), py::arg("precision"), py::arg("fit_intercept"), py::arg("threads") = 1,
            py::arg("factor") = py::none(), py::arg("alpha") = 0.0)
       .def("__reduce__",
-           [](const BoundRidge&) -> py::object { throw py::type_error("a RidgeProblem is made from sums, which pickle"); })
+           [](const BoundRidge&) -> py::object {
+             throw py::type_error("a RidgeProblem is made from sums, which pickle");
+           })
       .def_property_readonly("precision", [](BoundRidge& self) { return self.problem->precision(); })
       .def_property_readonly("largest",
                              [](BoundRidge& self) { return self.locked([](RidgeProblem& p) { return p.largest(); }); })
-      .def("above_rounding", [](BoundRidge& self, double a) { return self.problem->above_rounding(a); }, alpha)
+      .def(
+          "above_rounding", [](BoundRidge& self, double a) { return self.problem->above_rounding(a); }, alpha)
       .def(
           "ready", [](BoundRidge& self, double a) { return self.locked([&](RidgeProblem& p) { return p.ready(a); }); },
           alpha)
@@ -158,7 +171,8 @@ void bind_ridge_problem(py::module_& m) {
           },
           alpha)
       .def(
-          "theta", [](BoundRidge& self, double a) { return to_numpy(self.locked([&](RidgeProblem& p) { return p.theta(a); })); },
+          "theta",
+          [](BoundRidge& self, double a) { return to_numpy(self.locked([&](RidgeProblem& p) { return p.theta(a); })); },
           alpha)
       .def(
           "solution",
@@ -176,7 +190,8 @@ void bind_ridge_problem(py::module_& m) {
       .def("rss", per_alpha(&RidgeProblem::rss), alpha)
       .def("log_evidence", per_alpha(&RidgeProblem::log_evidence), alpha)
       .def(
-          "dof", [](BoundRidge& self, double a) { return self.locked([&](RidgeProblem& p) { return p.dof(a); }); }, alpha)
+          "dof", [](BoundRidge& self, double a) { return self.locked([&](RidgeProblem& p) { return p.dof(a); }); },
+          alpha)
       .def(
           "gcv",
           [](BoundRidge& self, double a, double toll) {
@@ -186,20 +201,21 @@ void bind_ridge_problem(py::module_& m) {
       .def("best_gcv", [](BoundRidge& self) { return self.locked([](RidgeProblem& p) { return p.best_gcv(); }); })
       .def(
           "loo_errors",
-          [](BoundRidge& self, const Kernel& kernel, const Array& vectors, const Strided& L, const Array& X, const Array& Y,
-             const Array& weight, const Array& alphas) {
+          [](BoundRidge& self, const Kernel& kernel, const Array& vectors, const Strided& L, const Array& X,
+             const Array& Y, const Array& weight, const Array& alphas) {
             const auto y = self.targets(Y, X.shape(0));
             const auto v = vector(weight, y.rows(), "weight"), grid = vector(alphas, -1, "alphas");
-            return vector_to_numpy(self.on_rows(kernel, vectors, L, X, [&](auto& p, auto&& elements, auto&& l, auto&& x) {
-              return left_out_errors(p, kernel, elements, l, x, y, v, grid);
-            }));
+            return vector_to_numpy(
+                self.on_rows(kernel, vectors, L, X, [&](auto& p, auto&& elements, auto&& l, auto&& x) {
+                  return left_out_errors(p, kernel, elements, l, x, y, v, grid);
+                }));
           },
           named, py::arg("kernel"), py::arg("vectors").noconvert(), py::arg("L").noconvert(), py::arg("X").noconvert(),
           py::arg("Y").noconvert(), py::arg("weight").noconvert(), py::arg("alphas").noconvert())
       .def(
           "left_out",
-          [](BoundRidge& self, const Kernel& kernel, const Array& vectors, const Strided& L, const Array& X, const Array& Y,
-             const Array& weight, double a) {
+          [](BoundRidge& self, const Kernel& kernel, const Array& vectors, const Strided& L, const Array& X,
+             const Array& Y, const Array& weight, double a) {
             const auto y = self.targets(Y, X.shape(0));
             const auto v = vector(weight, y.rows(), "weight");
             Array out = array(y.rows(), y.cols());

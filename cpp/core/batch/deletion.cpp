@@ -90,8 +90,8 @@ std::vector<Index> deletion_order(MatrixRef G, MatrixRef K, Matrix z, double alp
   return order;
 }
 
-std::vector<Index> deletion_order(const Kernel& kernel, const Rows& vectors, const RidgeSums& sums, bool bias, double alpha,
-                                  Index target, double fraction) {
+std::vector<Index> deletion_order(const Kernel& kernel, const Rows& vectors, const RidgeSums& sums, bool bias,
+                                  double alpha, Index target, double fraction) {
   const RidgeProblem problem(sums, bias, 1);
   const Index n = vectors.rows();
   Matrix G(n, n), K;

@@ -52,7 +52,8 @@ DenseSolution DenseProblem::solve(const ConstVectorRef& v, double alpha) const {
 
 Matrix DenseProblem::residuals(const ConstVectorRef& v, double alpha) const {
   const DenseSolution found = solve(v, alpha);
-  if (whole()) return alpha * (found.alpha.array().colwise() / started(v).array()).matrix();  // [MATH 6.1] e = mu V^-1 alpha
+  if (whole())
+    return alpha * (found.alpha.array().colwise() / started(v).array()).matrix();  // [MATH 6.1] e = mu V^-1 alpha
   RowMatrix fitted(all_X_.rows(), Y_.cols());
   const RowMatrix coef = found.alpha;
   expand_rows(kernel_, X_, coef, found.intercept, all_X_, 1, fitted);

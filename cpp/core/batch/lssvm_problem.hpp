@@ -13,7 +13,8 @@ namespace kernsift {
 class DenseProblem {
  public:
   // part: of a row, what leaves at a time in leave-one-out. X and Y are views that outlive the problem.
-  DenseProblem(Kernel kernel, const Rows& X, const Rows& Y, const ConstVectorRef& part, std::vector<Index> start, bool bias);
+  DenseProblem(Kernel kernel, const Rows& X, const Rows& Y, const ConstVectorRef& part, std::vector<Index> start,
+               bool bias);
 
   Index rows_of_x() const { return all_X_.rows(); }
   const std::vector<Index>& rows() const { return start_; }
@@ -21,9 +22,11 @@ class DenseProblem {
   Matrix residuals(const ConstVectorRef& v, double alpha) const;  // of all rows
   Vector loo_grid(const ConstVectorRef& v, const ConstVectorRef& alphas) const;
   // With `alphas`, the ridge is chosen among them again at every step.
-  PruningPath path(const ConstVectorRef& v, double alpha, const ConstVectorRef& alphas, const PruningOptions& options) const;
+  PruningPath path(const ConstVectorRef& v, double alpha, const ConstVectorRef& alphas,
+                   const PruningOptions& options) const;
 
-  // Doubles of one fit on n rows, of a choice among `alphas` ridges, and of a path down from `start` of n rows with all that it records.
+  // Doubles of one fit on n rows, of a choice among `alphas` ridges, and of a path down from `start` of n rows with all
+  // that it records.
   static double memory_needed(Index n, Index d, Index outputs, Index alphas);
   static double path_memory(Index n, Index start, Index d, Index outputs, double step);
 
@@ -42,8 +45,8 @@ class DenseProblem {
 // Kernels on a first basis among the rows; the errors of all rows count.
 class SparseProblem {
  public:
-  SparseProblem(const Kernel& kernel, const Rows& X, const Rows& Y, const ConstVectorRef& part, std::vector<Index> start,
-                bool bias, bool pivot);
+  SparseProblem(const Kernel& kernel, const Rows& X, const Rows& Y, const ConstVectorRef& part,
+                std::vector<Index> start, bool bias, bool pivot);
 
   Index rows_of_x() const { return Y_.rows(); }
   const std::vector<Index>& rows() const { return basis_.rows(); }
@@ -51,7 +54,8 @@ class SparseProblem {
   SparseSolution solve(const ConstVectorRef& v, double alpha) const;
   Matrix residuals(const ConstVectorRef& v, double alpha) const { return solve(v, alpha).residual; }
   Vector loo_grid(const ConstVectorRef& v, const ConstVectorRef& alphas) const;
-  PruningPath path(const ConstVectorRef& v, double alpha, const ConstVectorRef& alphas, const PruningOptions& options) const;
+  PruningPath path(const ConstVectorRef& v, double alpha, const ConstVectorRef& alphas,
+                   const PruningOptions& options) const;
 
   static double path_memory(Index n, Index start, Index d, Index outputs, double step);
 

@@ -34,12 +34,14 @@ Vector outlier_weights(const ConstMatrixRef& residuals, const ConstVectorRef& we
     const Vector size = residuals.col(o).cwiseAbs();
     const double centre = weighted_median(residuals.col(o), weight);
     const double scale = kConsistency * weighted_median((residuals.col(o).array() - centre).abs().matrix(), weight);
-    if (scale > 1e-12 * size.maxCoeff()) ratio = ratio.cwiseMax(size / scale);  // else over half the rows are fitted exactly
+    if (scale > 1e-12 * size.maxCoeff())
+      ratio = ratio.cwiseMax(size / scale);  // else over half the rows are fitted exactly
   }
   return ((kNone - ratio.array()) / (kNone - kFull)).cwiseMax(kFloor).cwiseMin(1.0);
 }
 
-RobustWeights robust_weights(const std::function<Matrix(const Vector&)>& fit, const ConstVectorRef& weight, int rounds) {
+RobustWeights robust_weights(const std::function<Matrix(const Vector&)>& fit, const ConstVectorRef& weight,
+                             int rounds) {
   RobustWeights out{Vector::Ones(weight.size()), 0};
   for (int done = 0; done < rounds; ++done) {
     const Vector next = outlier_weights(fit(weight.cwiseProduct(out.factor)), weight);

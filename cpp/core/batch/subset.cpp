@@ -149,8 +149,8 @@ void kernel_tiles(const Kernel& kernel, const Panels& elements, const Rows& X, T
 
 }  // namespace
 
-Vector left_out_errors(RidgeProblem& problem, const Kernel& kernel, const Panels& elements, const Rows& L, const Rows& X,
-                       const Rows& Y, const ConstVectorRef& weight, const ConstVectorRef& alphas) {
+Vector left_out_errors(RidgeProblem& problem, const Kernel& kernel, const Panels& elements, const Rows& L,
+                       const Rows& X, const Rows& Y, const ConstVectorRef& weight, const ConstVectorRef& alphas) {
   // u = Q'(w - mean) = (L^-T Q)'k - Q'mean
   Matrix T = problem.vectors(), u(elements.size(), kTile);
   L.transpose().triangularView<Eigen::Upper>().solveInPlace(T);
@@ -182,8 +182,8 @@ void left_out_predictions(RidgeProblem& problem, const Kernel& kernel, const Pan
   });
 }
 
-void relative_variance(RidgeProblem& problem, const Kernel& kernel, const Panels& elements, const Rows& L, const Rows& X,
-                       double alpha, int threads, VectorRef out) {
+void relative_variance(RidgeProblem& problem, const Kernel& kernel, const Panels& elements, const Rows& L,
+                       const Rows& X, double alpha, int threads, VectorRef out) {
   problem.prepare(alpha);
   parallel_for((X.rows() + kTile - 1) / kTile, threads, [&](Index task) {
     const Index first = task * kTile, count = std::min(kTile, X.rows() - first);

@@ -17,10 +17,10 @@ struct NormalSums {
   NormalSums(MatrixRef M, Index outputs);  // all zero
   void add(const NormalSums& other);       // of other rows
 
-  MatrixRef M;     // (m, m), lower triangle
-  Matrix z;        // (m, outputs)
-  Vector s;        // (m)
-  Vector y, yy;    // (outputs): sum v y, sum v y^2
+  MatrixRef M;   // (m, m), lower triangle
+  Matrix z;      // (m, outputs)
+  Vector s;      // (m)
+  Vector y, yy;  // (outputs): sum v y, sum v y^2
   double weight = 0;
 };
 
@@ -45,15 +45,15 @@ double whitening_growth(const Rows& L);
 
 // For each alpha the sum over rows and outputs of v e^2, e the residual of a row when left out, the basis fixed
 // [MATH LOO].
-Vector left_out_errors(RidgeProblem& problem, const Kernel& kernel, const Panels& elements, const Rows& L, const Rows& X,
-                       const Rows& Y, const ConstVectorRef& weight, const ConstVectorRef& alphas);
+Vector left_out_errors(RidgeProblem& problem, const Kernel& kernel, const Panels& elements, const Rows& L,
+                       const Rows& X, const Rows& Y, const ConstVectorRef& weight, const ConstVectorRef& alphas);
 // Predictions of (few) rows when left out, for one alpha.
 void left_out_predictions(RidgeProblem& problem, const Kernel& kernel, const Panels& elements, const Rows& L,
                           const Rows& X, const Rows& Y, const ConstVectorRef& weight, double alpha, RowsOut out);
-// The variance of a new observation at each row, in units of the noise variance: of the model, of what the basis does not
-// span there, and of the noise.
-void relative_variance(RidgeProblem& problem, const Kernel& kernel, const Panels& elements, const Rows& L, const Rows& X,
-                       double alpha, int threads, VectorRef out);
+// The variance of a new observation at each row, in units of the noise variance: of the model, of what the basis does
+// not span there, and of the noise.
+void relative_variance(RidgeProblem& problem, const Kernel& kernel, const Panels& elements, const Rows& L,
+                       const Rows& X, double alpha, int threads, VectorRef out);
 
 // w(x) of rows, (rows, m).
 void basis_coordinates(const Kernel& kernel, const Panels& elements, const Rows& L, const Rows& X, RowsOut out);

@@ -1,8 +1,8 @@
 // Generalised cross-validation of a ridge in coordinates in which it is diagonal, and the ridge that minimises it.
 //
-// The coordinates are the columns q_j of an orthogonal basis, with h_j = q_j'q_j and f_j = q_j'y, or the eigenvectors of
-// sums over rows, with h_j the eigenvalues; y is one or several outputs that share the ridge. Columns without a penalty
-// (the bias) only take a degree of freedom each and are not listed.
+// The coordinates are the columns q_j of an orthogonal basis, with h_j = q_j'q_j and f_j = q_j'y, or the eigenvectors
+// of sums over rows, with h_j the eigenvalues; y is one or several outputs that share the ridge. Columns without a
+// penalty (the bias) only take a degree of freedom each and are not listed.
 #pragma once
 
 #include "core/base/types.hpp"

@@ -228,14 +228,15 @@ double RidgeProblem::memory_needed(Index m, Index outputs, bool spectrum, Index 
   return m * (2.0 * m + 768.0 + 4.0 * outputs + alphas * (1.0 + outputs));
 }
 
-double best_ridge(const ConstMatrixRef& cross, const ConstMatrixRef& moments, const ConstVectorRef& squares, double weight,
-                  double count, bool bias) {
+double best_ridge(const ConstMatrixRef& cross, const ConstMatrixRef& moments, const ConstVectorRef& squares,
+                  double weight, double count, bool bias) {
   const Index first = bias ? 1 : 0, m = cross.rows() - first, outputs = moments.cols();
   const Vector s = bias ? Vector(cross.col(0).tail(m)) : Vector(Vector::Zero(m));
   const Vector y = bias ? Vector(moments.row(0).transpose()) : Vector(Vector::Zero(outputs));
   const Vector none = Vector::Zero(outputs);
-  const RidgeSums sums{cross.bottomRightCorner(m, m), moments.bottomRows(m), s, y, squares, none, weight, count,
-                       kEps * static_cast<double>(cross.rows())};
+  const RidgeSums sums{
+      cross.bottomRightCorner(m, m),           moments.bottomRows(m), s, y, squares, none, weight, count,
+      kEps * static_cast<double>(cross.rows())};
   return RidgeProblem(sums, bias, 1).best_gcv();
 }
 

@@ -1,5 +1,5 @@
-// Least squares with a ridge from sums over rows, the unpenalised bias eliminated: everything that follows from the sums
-// alone, for one ridge (by a factor) or for all of them (by one eigen-decomposition).
+// Least squares with a ridge from sums over rows, the unpenalised bias eliminated: everything that follows from the
+// sums alone, for one ridge (by a factor) or for all of them (by one eigen-decomposition).
 //
 //   minimise  sum_i v_i |y_i - b - w_i'theta|^2 + alpha |theta|^2     from  M = sum v w w', z = sum v w y', ...
 #pragma once
@@ -11,9 +11,9 @@
 
 namespace kernsift {
 
-// What a degree of freedom costs when GCV chooses alpha: at 1 GCV now and then takes far too little ridge (300 kernels on
-// abalone: RMSE 0.683 instead of 0.638); 1.4 cures that and costs nothing where there is nothing to cure (Kim and Gu,
-// "Smoothing spline Gaussian regression: more scalable computation", 2004).
+// What a degree of freedom costs when GCV chooses alpha: at 1 GCV now and then takes far too little ridge (300 kernels
+// on abalone: RMSE 0.683 instead of 0.638); 1.4 cures that and costs nothing where there is nothing to cure (Kim and
+// Gu, "Smoothing spline Gaussian regression: more scalable computation", 2004).
 constexpr double kGcvToll = 1.4;
 // alpha is sought between these multiples of the largest eigenvalue.
 constexpr double kLeastAlpha = 1e-12, kLargestAlpha = 1e3;
@@ -22,14 +22,14 @@ constexpr double kNoiseFloor = 1e-12;
 
 // Sums over rows, as views: they outlive the problem.
 struct RidgeSums {
-  ConstMatrixRef M;          // (m, m), its lower triangle; empty where only a factor is left of it
-  ConstMatrixRef z;          // (m, outputs), of y - offset
-  ConstVectorRef s;          // (m): sum v w
-  ConstVectorRef y, yy;      // (outputs): sums of v (y - offset) and v (y - offset)^2
-  ConstVectorRef offset;     // (outputs)
-  double weight;             // sum v
-  double count;              // rows of positive weight
-  double precision;          // rounding of M, relative to its largest eigenvalue
+  ConstMatrixRef M;       // (m, m), its lower triangle; empty where only a factor is left of it
+  ConstMatrixRef z;       // (m, outputs), of y - offset
+  ConstVectorRef s;       // (m): sum v w
+  ConstVectorRef y, yy;   // (outputs): sums of v (y - offset) and v (y - offset)^2
+  ConstVectorRef offset;  // (outputs)
+  double weight;          // sum v
+  double count;           // rows of positive weight
+  double precision;       // rounding of M, relative to its largest eigenvalue
 };
 
 class RidgeProblem {
@@ -42,9 +42,9 @@ class RidgeProblem {
   double weight() const { return weight_; }
   double precision() const { return precision_; }
   double bias_leverage() const { return bias_ > 0 ? 1.0 / weight_ : 0.0; }
-  const Vector& mean() const { return mean_; }      // of w; 0 without a bias
+  const Vector& mean() const { return mean_; }  // of w; 0 without a bias
   const Vector& mean_y() const { return mean_y_; }
-  const Matrix& moments() const { return z_; }      // sum v (w - mean) y'
+  const Matrix& moments() const { return z_; }  // sum v (w - mean) y'
   // M about the mean into the lower triangle of `where`, which may be that of M.
   void centre(MatrixRef where) const;
 
@@ -62,26 +62,26 @@ class RidgeProblem {
   bool ready(double alpha);
   void prepare(double alpha);
 
-  // The coefficients in orthonormal coordinates. Where rounding forbids a factor, the smallest minimiser: directions that
-  // rounding moves by more than is in them, the ridge included, hold nothing but rounding.
+  // The coefficients in orthonormal coordinates. Where rounding forbids a factor, the smallest minimiser: directions
+  // that rounding moves by more than is in them, the ridge included, hold nothing but rounding.
   Matrix theta(double alpha);
 
   struct Solution {
-    Matrix coef;                // of kernels: L^-T theta
+    Matrix coef;  // of kernels: L^-T theta
     Vector intercept;
-    Vector cost;                // xi = y'y - z'theta; what rounding leaves below zero is a perfect fit
+    Vector cost;  // xi = y'y - z'theta; what rounding leaves below zero is a perfect fit
     Vector noise_variance;
   };
   Solution solution(const Rows& L, double alpha);
 
-  // After `prepare`. W (m, rows), the coordinates w of rows, becomes U, and `standardised` f (m, outputs), such that u'u
-  // is a row's leverage (w - mean)'A^-1(w - mean) and u'f its fit.
+  // After `prepare`. W (m, rows), the coordinates w of rows, becomes U, and `standardised` f (m, outputs), such that
+  // u'u is a row's leverage (w - mean)'A^-1(w - mean) and u'f its fit.
   void standardise(double alpha, MatrixRef W) const;
   Matrix standardised(double alpha) const;
 
   // --- for all ridges ---
 
-  const Vector& values();     // eigenvalues of M about the mean, ascending, none negative
+  const Vector& values();  // eigenvalues of M about the mean, ascending, none negative
   const Matrix& vectors();
   const Matrix& projected();  // Q'z
   double largest();           // eigenvalue, or 1 where there is nothing to see
@@ -97,8 +97,8 @@ class RidgeProblem {
   // differences of alpha: a fit shall not depend on the order of the rows.
   double best_gcv();
 
-  // Doubles of a factor, or while a spectrum is made, with what a solution takes, tiles of rows, and a leave-one-out grid of
-  // so many alphas.
+  // Doubles of a factor, or while a spectrum is made, with what a solution takes, tiles of rows, and a leave-one-out
+  // grid of so many alphas.
   static double memory_needed(Index m, Index outputs, bool spectrum, Index alphas);
 
  private:
@@ -123,12 +123,12 @@ class RidgeProblem {
   } factor_;
 };
 
-// The ridge of the smallest GCV of a stream's problem: from Z'VZ and Z'VY (with a bias its coordinate is the first), the
-// outputs' sums of squares, the weight and the number of the rows.
-double best_ridge(const ConstMatrixRef& cross, const ConstMatrixRef& moments, const ConstVectorRef& squares, double weight,
-                  double count, bool bias);
-// The same from what a stream keeps: C^-1 = Z'VZ + alpha D, D without the bias, the coefficients and the costs. C in the
-// place of an empty C^-1; NaN where that is not positive definite to working precision.
+// The ridge of the smallest GCV of a stream's problem: from Z'VZ and Z'VY (with a bias its coordinate is the first),
+// the outputs' sums of squares, the weight and the number of the rows.
+double best_ridge(const ConstMatrixRef& cross, const ConstMatrixRef& moments, const ConstVectorRef& squares,
+                  double weight, double count, bool bias);
+// The same from what a stream keeps: C^-1 = Z'VZ + alpha D, D without the bias, the coefficients and the costs. C in
+// the place of an empty C^-1; NaN where that is not positive definite to working precision.
 double best_ridge(Matrix information, const ConstMatrixRef& inverse, const ConstMatrixRef& theta,
                   const ConstVectorRef& cost, double alpha, double weight, double count, bool bias);
 

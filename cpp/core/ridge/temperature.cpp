@@ -40,7 +40,8 @@ void softmax(const Rows& scores, double temperature, RowsOut out) {
   }
 }
 
-double fit_temperature(const Rows& scores, const Eigen::Ref<const Eigen::Matrix<std::int64_t, Eigen::Dynamic, 1>>& codes,
+double fit_temperature(const Rows& scores,
+                       const Eigen::Ref<const Eigen::Matrix<std::int64_t, Eigen::Dynamic, 1>>& codes,
                        const ConstVectorRef& weight) {
   Vector f(classes(scores)), p(classes(scores));
   const auto slope = [&](double log_t) {  // of the loss, in log T

@@ -14,7 +14,8 @@ void softmax(const Rows& scores, double temperature, RowsOut out);
 // T of a batch: it minimises the weighted log loss of the rows plus (log T)^2 / 2. codes: the class of each row. The
 // scores should be those of rows left out; the last term is the prior of `Temperature`, one row's worth, without which
 // separable classes would send T to infinity.
-double fit_temperature(const Rows& scores, const Eigen::Ref<const Eigen::Matrix<std::int64_t, Eigen::Dynamic, 1>>& codes,
+double fit_temperature(const Rows& scores,
+                       const Eigen::Ref<const Eigen::Matrix<std::int64_t, Eigen::Dynamic, 1>>& codes,
                        const ConstVectorRef& weight);
 
 // T of a stream, learned from scores given before their row was learned: honest errors at no extra cost.

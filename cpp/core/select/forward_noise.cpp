@@ -68,7 +68,8 @@ Selected select_forward(const SelectionTask& task) {
   for (std::size_t g = 0; g < task.kernels.size(); ++g)
     for (const Index row : task.candidates) allowed.push_back(static_cast<Index>(g) * n + row);
   SelectionSettings settings = task.settings;
-  if (settings.part > 0) settings.max_basis = std::max<Index>(1, static_cast<Index>(settings.part * static_cast<double>(n)));
+  if (settings.part > 0)
+    settings.max_basis = std::max<Index>(1, static_cast<Index>(settings.part * static_cast<double>(n)));
   KernelColumns columns(task.kernels, task.X, root, settings.threads, task.cache_bytes);
   const Matrix Y = task.Y;
   ForwardSelection search(columns, Y, root, std::move(allowed), settings);
@@ -114,7 +115,7 @@ double select_forward_memory(const SelectionSettings& settings, Index n, Index d
   // rows whose residuals tie, each with every width; two and more of equal error reduction are rare
   double looked_at = every ? 1.0 : static_cast<double>(std::min<Index>(59, candidates) * widths);
   if (settings.n_candidates > 0) looked_at = static_cast<double>(std::min(settings.n_candidates, candidates * widths));
-  double doubles = rows * columns;            // Q
+  double doubles = rows * columns;               // Q
   doubles += 5.0 * (most + 1.0) * (most + 1.0);  // U with room to grow, a copy, the spread, and what it is made of
   // K of the candidates of a step; targets, residual, error, combinations; the rows prepared, for each width
   doubles += rows * (looked_at + 8.0 * outputs + widths * (d + 3.0) + d);

@@ -32,10 +32,10 @@ Selected select_forward(const SelectionTask& task);
 double select_forward_memory(const SelectionSettings& settings, Index n, Index d, Index outputs, Index candidates,
                              Index widths, Index most, double cache_bytes);
 
-// Noise variance of each output. The least of many candidates fits the noise too: the residuals over the freedom left are
-// far too small where rows are few. There the selection is made again without a fifth of the rows at a time, and the
-// squared errors of that fifth count, each in units of its predicted variance. Elsewhere a degree of freedom counts as it
-// does when GCV chooses a ridge: rows rss / (rows - 1.4 spent)^2.
+// Noise variance of each output. The least of many candidates fits the noise too: the residuals over the freedom left
+// are far too small where rows are few. There the selection is made again without a fifth of the rows at a time, and
+// the squared errors of that fifth count, each in units of its predicted variance. Elsewhere a degree of freedom counts
+// as it does when GCV chooses a ridge: rows rss / (rows - 1.4 spent)^2.
 Vector noise_variance(const SelectionTask& task, const Selected& found);
 
 }  // namespace kernsift

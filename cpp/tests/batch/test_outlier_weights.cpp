@@ -1,5 +1,4 @@
 #include "core/batch/outlier_weights.hpp"
-
 #include "tests/check.hpp"
 
 namespace {

@@ -1,11 +1,10 @@
 // A ridge from sums over rows: against least squares on the rows themselves.
-#include "core/ridge/ridge_problem.hpp"
-
 #include <Eigen/Cholesky>
 #include <Eigen/LU>
 #include <cmath>
 
 #include "core/ridge/leave_one_out.hpp"
+#include "core/ridge/ridge_problem.hpp"
 #include "tests/check.hpp"
 #include "tests/random.hpp"
 

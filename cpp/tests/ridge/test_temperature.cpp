@@ -1,8 +1,7 @@
 // Probabilities from scores.
-#include "core/ridge/temperature.hpp"
-
 #include <cmath>
 
+#include "core/ridge/temperature.hpp"
 #include "tests/check.hpp"
 #include "tests/random.hpp"
 
