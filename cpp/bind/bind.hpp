@@ -139,8 +139,8 @@ auto or_out_of_memory(Work&& work, Words&& words) {
   }
 }
 
-// Whether a model is whole: a change that ends in an exception (memory ran out) may have been made by half, and from then
-// on nothing is answered. All of it with the model's lock held.
+// Whether a model is whole: a change that ends in an exception (memory ran out) may have been made by half, and from
+// then on nothing is answered. All of it with the model's lock held.
 class Wholeness {
  public:
   void check() const {

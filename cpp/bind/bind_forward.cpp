@@ -87,8 +87,8 @@ py::dict forward_selection(const std::vector<Kernel>& kernels, const Array& X, c
                            y,
                            v,
                            allowed,
-                           settings_from(selection, n_candidates, reestimate, alpha, stop, patience, tol, max_basis, part,
-                                         error_tol, max_condition, fit_intercept, n_given, seed, threads),
+                           settings_from(selection, n_candidates, reestimate, alpha, stop, patience, tol, max_basis,
+                                         part, error_tol, max_condition, fit_intercept, n_given, seed, threads),
                            static_cast<std::size_t>(cache_bytes)};
   Selected found;
   Vector noise;
@@ -130,15 +130,15 @@ void bind_forward(py::module_& m) {
   const py::kw_only named;
   m.def("forward_selection", &forward_selection, py::arg("kernels"), named, py::arg("X").noconvert(),
         py::arg("Y").noconvert(), py::arg("sample_weight").noconvert(), py::arg("candidates").noconvert(),
-        py::arg("selection"),
-        py::arg("n_candidates"), py::arg("reestimate"), py::arg("alpha"), py::arg("stop"), py::arg("patience"),
-        py::arg("tol"), py::arg("max_basis"), py::arg("part"), py::arg("error_tol"), py::arg("max_condition"),
-        py::arg("fit_intercept"), py::arg("rows"), py::arg("seed"), py::arg("threads"), py::arg("cache_bytes"));
+        py::arg("selection"), py::arg("n_candidates"), py::arg("reestimate"), py::arg("alpha"), py::arg("stop"),
+        py::arg("patience"), py::arg("tol"), py::arg("max_basis"), py::arg("part"), py::arg("error_tol"),
+        py::arg("max_condition"), py::arg("fit_intercept"), py::arg("rows"), py::arg("seed"), py::arg("threads"),
+        py::arg("cache_bytes"));
 
   m.def(
       "forward_selection_memory",
-      [](const std::string& selection, Index n_candidates, Index n, Index d, Index outputs, Index candidates, Index widths,
-         Index most, double cache_bytes) {
+      [](const std::string& selection, Index n_candidates, Index n, Index d, Index outputs, Index candidates,
+         Index widths, Index most, double cache_bytes) {
         SelectionSettings settings;
         settings.criterion = criterion(selection);
         settings.n_candidates = n_candidates;
@@ -164,9 +164,8 @@ void bind_forward(py::module_& m) {
       .def_property_readonly("h", [](const OrthogonalBasis& b) { return vector_to_numpy(b.h()); })
       .def_property_readonly("f", [](const OrthogonalBasis& b) { return to_numpy(Matrix(b.f())); })
       .def_property_readonly("U", [](const OrthogonalBasis& b) { return to_numpy(Matrix(b.U())); })
-      .def_property_readonly(
-          "residual",
-          [](const OrthogonalBasis& b) { return to_numpy(Matrix(b.residual().topRows(b.rows()))); })
+      .def_property_readonly("residual",
+                             [](const OrthogonalBasis& b) { return to_numpy(Matrix(b.residual().topRows(b.rows()))); })
       .def_property_readonly("Q",
                              [](const OrthogonalBasis& b) {
                                Matrix Q(b.padded_rows(), b.size());

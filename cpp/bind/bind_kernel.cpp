@@ -104,8 +104,8 @@ void bind_kernel(py::module_& m) {
       .def("__reduce__",
            [](const Kernel& k) {
              return py::make_tuple(py::type::of<Kernel>(),
-                                   py::make_tuple(k.row().name, vector_to_numpy(k.gamma()), k.degree(),
-                                                  k.coef0(), vector_to_numpy(k.centre())));
+                                   py::make_tuple(k.row().name, vector_to_numpy(k.gamma()), k.degree(), k.coef0(),
+                                                  vector_to_numpy(k.centre())));
            })
       .def_property_readonly("name", [](const Kernel& k) { return k.row().name; })
       .def_property_readonly("stationary", &Kernel::stationary)

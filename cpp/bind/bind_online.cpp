@@ -199,12 +199,16 @@ py::dict to_dict(const Soundness& found) {
   py::list not_finite;
   for (const std::string& name : found.not_finite) not_finite.append(name);
   out["not_finite"] = not_finite;
-  const std::pair<const char*, double> numbers[] = {
-      {"kernel_condition", found.kernel_condition}, {"kernel_error", found.kernel_error},
-      {"distance_error", found.distance_error},     {"asymmetry", found.asymmetry},
-      {"smallest", found.smallest},                 {"largest", found.largest},
-      {"largest_along", found.largest_along},       {"least_cost", found.least_cost},
-      {"counted", found.counted},                   {"seen", found.seen}};
+  const std::pair<const char*, double> numbers[] = {{"kernel_condition", found.kernel_condition},
+                                                    {"kernel_error", found.kernel_error},
+                                                    {"distance_error", found.distance_error},
+                                                    {"asymmetry", found.asymmetry},
+                                                    {"smallest", found.smallest},
+                                                    {"largest", found.largest},
+                                                    {"largest_along", found.largest_along},
+                                                    {"least_cost", found.least_cost},
+                                                    {"counted", found.counted},
+                                                    {"seen", found.seen}};
   for (const auto& [name, value] : numbers) out[name] = value;
   return out;
 }
@@ -276,8 +280,10 @@ void bind_engine(py::module_& m, const char* name) {
             Vector gamma(d + count), centre = Vector::Zero(d + count);
             gamma << self.kernel.gamma(), more;
             centre.head(d) = self.kernel.centre();
-            const Kernel wider(self.kernel.kind(), std::move(gamma), self.kernel.degree(), self.kernel.coef0(), std::move(centre));
-            return remade(self, wider, self.n_outputs, [&](const Arrays& state) { return with_features(state, d, count); });
+            const Kernel wider(self.kernel.kind(), std::move(gamma), self.kernel.degree(), self.kernel.coef0(),
+                               std::move(centre));
+            return remade(self, wider, self.n_outputs,
+                          [&](const Arrays& state) { return with_features(state, d, count); });
           },
           py::arg("widths"))
       .def(

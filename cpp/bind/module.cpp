@@ -19,9 +19,10 @@ PYBIND11_MODULE(_core, m, pybind11::mod_gil_not_used()) {
     } catch (const kernsift::OutOfMemory& e) {
       PyErr_SetString(PyExc_MemoryError, e.what());
     } catch (const std::bad_alloc&) {
-      PyErr_SetString(PyExc_MemoryError,
-                      "memory ran out in the core: use fewer kernels (max_basis, n_components) or fewer rows in a call, "
-                      "or raise the limit of this process");
+      PyErr_SetString(
+          PyExc_MemoryError,
+          "memory ran out in the core: use fewer kernels (max_basis, n_components) or fewer rows in a call, "
+          "or raise the limit of this process");
     }
   });
 #ifndef _WIN32

@@ -25,15 +25,15 @@ struct Register {
 
 }  // namespace check
 
-#define TEST(name)                                       \
-  static void name();                                    \
+#define TEST(name)                                           \
+  static void name();                                        \
   static const check::Register register_##name(#name, name); \
   static void name()
 
-#define CHECK(condition)                                                            \
-  do {                                                                              \
-    if (!(condition)) {                                                             \
-      std::printf("%s:%d: CHECK(%s) failed\n", __FILE__, __LINE__, #condition);     \
-      ++check::failures();                                                          \
-    }                                                                               \
+#define CHECK(condition)                                                        \
+  do {                                                                          \
+    if (!(condition)) {                                                         \
+      std::printf("%s:%d: CHECK(%s) failed\n", __FILE__, __LINE__, #condition); \
+      ++check::failures();                                                      \
+    }                                                                           \
   } while (0)

@@ -28,8 +28,9 @@ using RowsOut = Eigen::Ref<RowMatrix>;
 // Smallest multiple of `step` that is at least n.
 constexpr Index round_up(Index n, Index step) { return (n + step - 1) / step * step; }
 
-// Rows of a matrix whose columns all begin where packets do. Eigen sums a column from its first aligned element on, so that
-// with any other distance between columns the last bits of a sum would depend on the capacity, which no file keeps.
+// Rows of a matrix whose columns all begin where packets do. Eigen sums a column from its first aligned element on, so
+// that with any other distance between columns the last bits of a sum would depend on the capacity, which no file
+// keeps.
 constexpr Index whole_packets(Index n) { return round_up(n, 8); }
 
 // Capacity that holds n and grows geometrically, so that appending is O(1) reallocations amortised.

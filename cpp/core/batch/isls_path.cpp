@@ -46,10 +46,9 @@ class Reduction {
 
   PruningPath run() {
     record();
-    path_.loo[0] =
-        (weights_.array() * errors_.array().square().rowwise().sum() /
-         slack_of_part(slack_.array(), part_.array()).square())
-            .sum();
+    path_.loo[0] = (weights_.array() * errors_.array().square().rowwise().sum() /
+                    slack_of_part(slack_.array(), part_.array()).square())
+                       .sum();
     while (span_.size() > 1) {
       check_interrupt();
       const Index count = pruning_step(options_, span_.size());
@@ -73,8 +72,8 @@ class Reduction {
  private:
   struct Removal {
     Rotations rotations;
-    Index last;        // the coordinate that left
-    Vector tau;        // its t, per output
+    Index last;         // the coordinate that left
+    Vector tau;         // its t, per output
     Index record = -1;  // the record whose rows are complete after it
   };
 
@@ -111,7 +110,7 @@ class Reduction {
 
   Vector scores() const {
     const Vector squares = beta_.rowwise().squaredNorm();
-    if (!options_.by_cost) return squares;  // the paper names no criterion; this is Suykens'
+    if (!options_.by_cost) return squares;                          // the paper names no criterion; this is Suykens'
     return squares.array() / diagonal_.head(span_.size()).array();  // [MATH 6.3]
   }
 
@@ -195,7 +194,8 @@ class Reduction {
         slack += v * carry.square();
         for (Index o = 0; o < outputs_; ++o) e.col(o).array() += carry * removal.tau[o];
         if (removal.record >= 0)
-          path_.loo[removal.record] += (v * e.array().square().rowwise().sum() / slack_of_part(slack, part.array()).square()).sum();
+          path_.loo[removal.record] +=
+              (v * e.array().square().rowwise().sum() / slack_of_part(slack, part.array()).square()).sum();
       }
     }
     pending_.clear();

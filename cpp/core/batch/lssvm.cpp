@@ -46,8 +46,7 @@ bool solve_dense(const Kernel& kernel, const Rows& X, const Rows& Y, const Const
   }
   // min J = mu alpha'(y - b), since e = mu V^-1 alpha and w.phi = K alpha
   out.cost.resize(outputs);
-  for (Index o = 0; o < outputs; ++o)
-    out.cost[o] = mu * solved.col(o).dot(right.col(o) - out.intercept[o] * s);
+  for (Index o = 0; o < outputs; ++o) out.cost[o] = mu * solved.col(o).dot(right.col(o) - out.intercept[o] * s);
   out.alpha = solved.leftCols(outputs).array().colwise() * s.array();
   return solved.allFinite();
 }

@@ -112,8 +112,9 @@ bool sls_path(const Kernel& kernel, const Rows& X, const Rows& Y, const ConstVec
   return true;
 }
 
-bool reselected_path(const Kernel& kernel, const Rows& X, const Rows& Y, const ConstVectorRef& v, const ConstVectorRef& part,
-                     const ConstVectorRef& mus, double mu, bool bias, const PruningOptions& options, PruningPath& path) {
+bool reselected_path(const Kernel& kernel, const Rows& X, const Rows& Y, const ConstVectorRef& v,
+                     const ConstVectorRef& part, const ConstVectorRef& mus, double mu, bool bias,
+                     const PruningOptions& options, PruningPath& path) {
   const Index rows = X.rows(), outputs = Y.cols();
   std::vector<Index> kept(rows), removed;
   std::iota(kept.begin(), kept.end(), Index{0});
@@ -146,7 +147,8 @@ bool reselected_path(const Kernel& kernel, const Rows& X, const Rows& Y, const C
     for (Index o = 0; o < outputs; ++o) cost.push_back(found.cost[o]), intercept.push_back(found.intercept[o]);
     if (n == 1) break;
     Vector scores = coef.rowwise().squaredNorm();
-    if (options.by_cost) scores.array() /= w.array() * slack.array();  // alpha_i^2 / [M^-1]_ii up to the common factor mu
+    if (options.by_cost)
+      scores.array() /= w.array() * slack.array();  // alpha_i^2 / [M^-1]_ii up to the common factor mu
     for (const Index i : least_useful(scores, kept, pruning_step(options, n))) {
       removed.push_back(kept[i]);
       kept.erase(kept.begin() + i);

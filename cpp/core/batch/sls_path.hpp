@@ -14,9 +14,10 @@ namespace kernsift {
 bool sls_path(const Kernel& kernel, const Rows& X, const Rows& Y, const ConstVectorRef& v, const ConstVectorRef& part,
               double mu, bool bias, const PruningOptions& options, PruningPath& path);
 
-// The same with mu chosen from `mus` again at every step by leave-one-out: nothing is shared between the steps, so each is a
-// dense fit. `mu` is that of the first.
-bool reselected_path(const Kernel& kernel, const Rows& X, const Rows& Y, const ConstVectorRef& v, const ConstVectorRef& part,
-                     const ConstVectorRef& mus, double mu, bool bias, const PruningOptions& options, PruningPath& path);
+// The same with mu chosen from `mus` again at every step by leave-one-out: nothing is shared between the steps, so each
+// is a dense fit. `mu` is that of the first.
+bool reselected_path(const Kernel& kernel, const Rows& X, const Rows& Y, const ConstVectorRef& v,
+                     const ConstVectorRef& part, const ConstVectorRef& mus, double mu, bool bias,
+                     const PruningOptions& options, PruningPath& path);
 
 }  // namespace kernsift

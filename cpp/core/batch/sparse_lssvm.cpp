@@ -184,8 +184,8 @@ bool solve_sparse(const SparseBasis& basis, const Rows& Y, const ConstVectorRef&
     tile = (Z.middleRows(first, count).rowwise() - centre.z.transpose()).transpose();
     G.solveInPlace(tile);
     out.slack.segment(first, count) =
-        1.0 - v.segment(first, count).array() *
-                  (tile.colwise().squaredNorm().transpose().array() + centre.inverse_total);
+        1.0 -
+        v.segment(first, count).array() * (tile.colwise().squaredNorm().transpose().array() + centre.inverse_total);
     for (Index r = 0; r < count; r += kRowPanel) {
       const Index some = std::min(kRowPanel, count - r);
       out.directions.block(0, (first + r) / kRowPanel * n, some, n) = tile.middleCols(r, some).transpose();

@@ -38,13 +38,13 @@ class SparseBasis {
 
 // The solution on one basis for one V and mu.
 struct SparseSolution {
-  Matrix F;          // lower, P = F F'
-  Matrix t;          // n x outputs
-  Matrix residual;   // rows x outputs
-  Vector slack;      // 1 - v_i h_i: the leave-one-out residual is residual / slack
-  Vector cost;       // per output
-  Vector mean;       // weighted mean of k_S over the rows (0 without a bias)
-  Vector y_mean;     // per output
+  Matrix F;         // lower, P = F F'
+  Matrix t;         // n x outputs
+  Matrix residual;  // rows x outputs
+  Vector slack;     // 1 - v_i h_i: the leave-one-out residual is residual / slack
+  Vector cost;      // per output
+  Vector mean;      // weighted mean of k_S over the rows (0 without a bias)
+  Vector y_mean;    // per output
   // T in panels of kRowPanel rows, n columns each: what one rotation touches stays in the first cache
   Matrix directions;
 

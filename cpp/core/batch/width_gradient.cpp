@@ -21,7 +21,9 @@ constexpr Index kTile = 256;
 class PairSums {
  public:
   PairSums(KernelSum sum, const Eigen::Map<const RowMatrix>& Z, bool of_landmarks)
-      : absolute_(sum == KernelSum::absolutes), of_landmarks_(of_landmarks && !absolute_), Z_(Z),
+      : absolute_(sum == KernelSum::absolutes),
+        of_landmarks_(of_landmarks && !absolute_),
+        Z_(Z),
         sums_(Vector::Zero(Z.cols())) {
     if (!absolute_) {
       products_ = Matrix::Zero(Z.rows(), Z.cols());
@@ -32,8 +34,7 @@ class PairSums {
   void add(const ConstMatrixRef& E, const Eigen::Map<const RowMatrix>& X) {
     if (absolute_) {
       for (Index i = 0; i < X.rows(); ++i)
-        for (Index j = 0; j < X.cols(); ++j)
-          sums_[j] += E.col(i).dot((Z_.col(j).array() - X(i, j)).abs().matrix());
+        for (Index j = 0; j < X.cols(); ++j) sums_[j] += E.col(i).dot((Z_.col(j).array() - X(i, j)).abs().matrix());
       return;
     }
     products_.noalias() += E * X;                                                  // [BEYOND B3]
@@ -69,17 +70,26 @@ WidthCriterion width_criterion(const std::string& name) {
 
 // dJ = <p, d rho> + <q, d g> for loo and gcv; dJ = xi' d xi + log_det d log|A| - ... for the evidence.
 struct WidthProblem::Parts {
-  Matrix theta, rho;          // L'b; (n, outputs)
+  Matrix theta, rho;  // L'b; (n, outputs)
   Matrix p;
   Vector q;
-  double scale = 1;           // of p and q: dJ is divided by it
+  double scale = 1;  // of p and q: dJ is divided by it
   double cost_slope = 0, log_det = 0;
 };
 
 WidthProblem::WidthProblem(KernelKind kind, RowMatrix X, RowMatrix landmarks, const Rows& Y,
                            const ConstVectorRef& weight, const ConstVectorRef& within, bool bias, double jitter)
-    : kind_(kind), X_(std::move(X)), Z_(std::move(landmarks)), T_(Y), y_mean_(Vector::Zero(Y.cols())), v_(weight),
-      root_(weight.cwiseSqrt()), within_(within), total_(weight.sum()), jitter_(jitter), bias_(bias) {
+    : kind_(kind),
+      X_(std::move(X)),
+      Z_(std::move(landmarks)),
+      T_(Y),
+      y_mean_(Vector::Zero(Y.cols())),
+      v_(weight),
+      root_(weight.cwiseSqrt()),
+      within_(within),
+      total_(weight.sum()),
+      jitter_(jitter),
+      bias_(bias) {
   if (Z_.rows() < 1 || X_.rows() < 1 || !(v_.array() > 0).all())
     throw std::invalid_argument("widths are learned from rows of positive weight and at least one landmark");
   rows_ = std::max(total_, static_cast<double>(X_.rows()));
@@ -138,7 +148,8 @@ bool WidthProblem::weigh(WidthCriterion criterion, double toll, double alpha, Pa
     prior.diagonal().array() += jitter_ * total_;
     const Eigen::LLT<Matrix> prior_factor(prior);
     if (prior_factor.info() != Eigen::Success || !(xi > 0)) return false;
-    const double dets = 2 * (L_.diagonal().array().log().sum() - prior_factor.matrixLLT().diagonal().array().log().sum());
+    const double dets =
+        2 * (L_.diagonal().array().log().sum() - prior_factor.matrixLLT().diagonal().array().log().sum());
     out.value = evidence_loss(used * static_cast<double>(c), xi / total_, static_cast<double>(c) * dets) / rows_;
     parts.cost_slope = used * static_cast<double>(c) / xi / rows_;
     parts.log_det = static_cast<double>(c) / rows_;
@@ -164,8 +175,7 @@ bool WidthProblem::weigh(WidthCriterion criterion, double toll, double alpha, Pa
   return std::isfinite(out.value) && parts.scale > 0;
 }
 
-void WidthProblem::differentiate(const Kernel& kernel, double alpha, bool of_landmarks, Parts& parts,
-                                 WidthValue& out) {
+void WidthProblem::differentiate(const Kernel& kernel, double alpha, bool of_landmarks, Parts& parts, WidthValue& out) {
   const Index n = X_.rows(), m = Z_.rows(), d = X_.cols();
   const bool evidence = parts.q.size() == 0;
   const auto W = W_.topRows(m);
@@ -257,8 +267,8 @@ void WidthProblem::differentiate(const Kernel& kernel, double alpha, bool of_lan
   landmark_pairs.add(GZ, coordinates(z_, 0, m, d));
   out.log_gamma = -(pairs.total() + landmark_pairs.total());  // the coordinates carry gamma
   if (of_landmarks && kernel.row().smooth)
-    out.landmarks = (-2.0 * pairs.of_landmarks() - 4.0 * landmark_pairs.of_landmarks()) *
-                    kernel.gamma().cwiseSqrt().asDiagonal();
+    out.landmarks =
+        (-2.0 * pairs.of_landmarks() - 4.0 * landmark_pairs.of_landmarks()) * kernel.gamma().cwiseSqrt().asDiagonal();
 }
 
 Kernel WidthProblem::kernel_at(const Vector& gamma, double alpha) const {
@@ -317,7 +327,8 @@ double WidthProblem::error_on(const ConstVectorRef& point, const Rows& X, const 
     const Index count = std::min(kTile, X.rows() - first);
     kernel.prepare(X.middleRows(first, count), rows);
     kernel.expand(panels_, coef, intercept, rows, 0, count, fitted.topRows(count));
-    sum += weight.segment(first, count).dot((Y.middleRows(first, count) - fitted.topRows(count)).rowwise().squaredNorm());
+    sum +=
+        weight.segment(first, count).dot((Y.middleRows(first, count) - fitted.topRows(count)).rowwise().squaredNorm());
   }
   return sum;
 }

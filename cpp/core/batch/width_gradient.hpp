@@ -21,11 +21,11 @@ enum class WidthCriterion { loo, gcv, evidence };
 WidthCriterion width_criterion(const std::string& name);  // throws std::invalid_argument for an unknown name
 
 struct WidthValue {
-  bool sound = false;     // false: A is not positive definite to working precision, and there is nothing else
-  double value = 0;       // the criterion (of loo and gcv not its logarithm)
-  Vector log_gamma;       // (d), with regard to log gamma_j
+  bool sound = false;  // false: A is not positive definite to working precision, and there is nothing else
+  double value = 0;    // the criterion (of loo and gcv not its logarithm)
+  Vector log_gamma;    // (d), with regard to log gamma_j
   double log_alpha = 0;
-  RowMatrix landmarks;    // (m, d), with regard to the landmarks; empty for laplacian, or if not requested
+  RowMatrix landmarks;  // (m, d), with regard to the landmarks; empty for laplacian, or if not requested
 };
 
 class WidthProblem {
@@ -42,8 +42,8 @@ class WidthProblem {
   WidthValue evaluate(const Vector& gamma, double alpha, WidthCriterion criterion, double toll, bool gradient,
                       bool of_landmarks);
 
-  // The same as a search sees it. A point is log gamma, the log of the ridge per unit of weight, and, where the landmarks
-  // move too, their coordinates row after row.
+  // The same as a search sees it. A point is log gamma, the log of the ridge per unit of weight, and, where the
+  // landmarks move too, their coordinates row after row.
   //
   // The log criterion (the evidence is a logarithm already) and, if `slope` is given, its gradient; kUnsound and a zero
   // gradient where the numbers break.
@@ -65,7 +65,7 @@ class WidthProblem {
 
   KernelKind kind_;
   RowMatrix X_, Z_;
-  Matrix T_;          // (n, outputs): V^1/2 (y - mean)
+  Matrix T_;                // (n, outputs): V^1/2 (y - mean)
   Vector y_mean_, k_mean_;  // 0 without a bias
   Vector v_, root_, within_;
   double total_, rows_, jitter_;  // rows_: as many as the weights stand for
@@ -74,8 +74,8 @@ class WidthProblem {
   // Of the present widths. Kept between calls: their pages cost more than their arithmetic.
   PreparedRows x_, z_;
   Panels panels_;
-  Matrix K_, W_;      // (padded m, n): kernel values; L^-1 S'
-  Matrix KZ_, L_;     // K_Z; the factor of A
+  Matrix K_, W_;   // (padded m, n): kernel values; L^-1 S'
+  Matrix KZ_, L_;  // K_Z; the factor of A
   Matrix slope_, F_, scaled_;
 };
 

@@ -32,7 +32,7 @@ void linear(const Kernel&, Eigen::ArrayXXf&) {}
 
 namespace {
 constexpr Index kTile = 64;
-constexpr double kFarSingle = 64.0;  // 6e-8 of it is 4e-6 of the exponent
+constexpr double kFarSingle = 64.0;     // 6e-8 of it is 4e-6 of the exponent
 constexpr double kBeyondSingle = 1e30;  // a squared distance: every stationary kernel is 0 so far away
 }  // namespace
 

@@ -1,8 +1,9 @@
 // f(x) = intercept + sum_i coef_i k(x_i, x) with kernel values in single precision, for rows that came in it.
 //
 // Half the bytes and twice the lanes. The sums over the kernels stay in double: coefficients of 1e3 that cancel are
-// common, and in single they would leave no digit. What single costs is the kernel values: about 6e-8 |z|^2 of the exponent
-// for a row z (in the kernel's own coordinates), so rows further from the centre than sqrt(kFarSingle) are left to double.
+// common, and in single they would leave no digit. What single costs is the kernel values: about 6e-8 |z|^2 of the
+// exponent for a row z (in the kernel's own coordinates), so rows further from the centre than sqrt(kFarSingle) are
+// left to double.
 #pragma once
 
 #include "core/kernel/kernels.hpp"
@@ -21,7 +22,8 @@ using SingleRowsOut = Eigen::Ref<Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dyn
 class SingleExpansion {
  public:
   // vectors: m x d, coef: m x outputs.
-  SingleExpansion(const Kernel& kernel, const Rows& vectors, const ConstMatrixRef& coef, const ConstVectorRef& intercept);
+  SingleExpansion(const Kernel& kernel, const Rows& vectors, const ConstMatrixRef& coef,
+                  const ConstVectorRef& intercept);
 
   void evaluate(const SingleRows& X, SingleRowsOut out, Index threads = 1) const;
 
@@ -31,7 +33,7 @@ class SingleExpansion {
   void kernel_values(const Eigen::MatrixXf& z, const Eigen::RowVectorXf& norm, Tile& K) const;
 
   Kernel kernel_;
-  Panels panels_;           // for rows that are far
+  Panels panels_;  // for rows that are far
   Matrix coef_, padded_;
   Vector intercept_;
   Eigen::MatrixXf vectors_;  // m x d, in the kernel's coordinates

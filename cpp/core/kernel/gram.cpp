@@ -2,11 +2,8 @@
 
 #include <algorithm>
 
-#include "core/base/parallel.hpp"
-
-#include <algorithm>
-
 #include "core/base/interrupt.hpp"
+#include "core/base/parallel.hpp"
 
 namespace kernsift {
 
@@ -45,8 +42,8 @@ void kernel_columns(const Kernel& kernel, const Panels& elements, const Prepared
   out = padded.topLeftCorner(elements.size(), count);
 }
 
-void expand_rows(const Kernel& kernel, const Rows& vectors, const Rows& coef, const ConstVectorRef& intercept, const Rows& X,
-            int threads, RowsOut out) {
+void expand_rows(const Kernel& kernel, const Rows& vectors, const Rows& coef, const ConstVectorRef& intercept,
+                 const Rows& X, int threads, RowsOut out) {
   PreparedRows prepared;
   kernel.prepare(vectors, prepared);
   const Panels elements = panels_of(prepared, 0, vectors.rows(), kernel.n_features());

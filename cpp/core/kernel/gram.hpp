@@ -22,7 +22,7 @@ void kernel_columns(const Kernel& kernel, const Panels& elements, const Prepared
                     Matrix& padded, MatrixRef out);
 
 // out(r, o) = intercept(o) + sum_i coef(i, o) k(vector i, row r), without an n x m matrix.
-void expand_rows(const Kernel& kernel, const Rows& vectors, const Rows& coef, const ConstVectorRef& intercept, const Rows& X,
-            int threads, RowsOut out);
+void expand_rows(const Kernel& kernel, const Rows& vectors, const Rows& coef, const ConstVectorRef& intercept,
+                 const Rows& X, int threads, RowsOut out);
 
 }  // namespace kernsift

@@ -8,8 +8,8 @@
 #include "core/kernel/expand_single.hpp"
 #include "core/simd/exponential.hpp"
 
-// Where the compiler inlines by itself depends on how many kernels there are; so it is stated: the value of a kernel into the
-// tile, each kind of tile a function.
+// Where the compiler inlines by itself depends on how many kernels there are; so it is stated: the value of a kernel
+// into the tile, each kind of tile a function.
 #define KERNSIFT_INLINE inline __attribute__((always_inline))
 
 namespace kernsift {
@@ -140,9 +140,8 @@ struct Polynomial {
 
 // values[r][q] = kernel of row r with packet q of the panels.
 template <int P, int R, class Value>
-KERNSIFT_INLINE void tile(const Value& value, const Panels& elements, Index first_panel,
-                                                const PreparedRows& rows, Index first_row, Index n_features,
-                                                Packet (&values)[R][P * kPackets]) {
+KERNSIFT_INLINE void tile(const Value& value, const Panels& elements, Index first_panel, const PreparedRows& rows,
+                          Index first_row, Index n_features, Packet (&values)[R][P * kPackets]) {
   constexpr int Q = P * kPackets;
   const double* panel = elements.panel(first_panel);
   const double* x[R];
@@ -170,8 +169,7 @@ KERNSIFT_INLINE void tile(const Value& value, const Panels& elements, Index firs
 template <class Near, class Far, class Sink>
 class Walk {
  public:
-  Walk(const Near& near, const Far& far, const Panels& elements, const PreparedRows& rows, Index n_features,
-       Sink& sink)
+  Walk(const Near& near, const Far& far, const Panels& elements, const PreparedRows& rows, Index n_features, Sink& sink)
       : near_(near), far_(far), elements_(elements), rows_(rows), n_features_(n_features), sink_(sink) {}
 
   void run(Index first, Index count) {
@@ -281,7 +279,8 @@ Value value_of(const Kernel& kernel) {
 }
 
 template <class Near, class Far, class Sink>
-void walk(const Kernel& kernel, const Panels& elements, const PreparedRows& rows, Index first, Index count, Sink& sink) {
+void walk(const Kernel& kernel, const Panels& elements, const PreparedRows& rows, Index first, Index count,
+          Sink& sink) {
   const Near near = value_of<Near>(kernel);
   const Far far = value_of<Far>(kernel);
   Walk<Near, Far, Sink>(near, far, elements, rows, kernel.n_features(), sink).run(first, count);
@@ -296,8 +295,8 @@ void block_of(const Kernel& kernel, const Panels& elements, const PreparedRows& 
 }
 
 template <class Near, class Far = Near>
-void expand_of(const Kernel& kernel, const Panels& elements, const ConstMatrixRef& coef, const ConstVectorRef& intercept,
-               const PreparedRows& rows, Index first, Index count, RowsOut out) {
+void expand_of(const Kernel& kernel, const Panels& elements, const ConstMatrixRef& coef,
+               const ConstVectorRef& intercept, const PreparedRows& rows, Index first, Index count, RowsOut out) {
   std::vector<double> sums(coef.cols() * kTileRows * kPanel);
   Contract sink{coef, intercept, out, sums};
   walk<Near, Far>(kernel, elements, rows, first, count, sink);
@@ -396,7 +395,8 @@ Kernel::Kernel(KernelKind kind, Vector gamma, int degree, double coef0, Vector c
     throw std::invalid_argument("gamma and centre must have one entry per feature");
   if (row_->gamma && !((gamma_.array() >= 0).all() && gamma_.allFinite() && gamma_.maxCoeff() > 0))
     throw std::invalid_argument("gamma must be finite, non-negative and not all zero");
-  constexpr int kLargestDegree = 1000;  // exports multiply so often; base^1000 has left a double unless the base is near 1
+  constexpr int kLargestDegree =
+      1000;  // exports multiply so often; base^1000 has left a double unless the base is near 1
   if (kind == KernelKind::polynomial &&
       (degree_ < 1 || degree_ > kLargestDegree || !(coef0_ >= 0) || !std::isfinite(coef0_)))
     throw std::invalid_argument("a polynomial kernel needs a degree from 1 to 1000 and a finite coef0 >= 0");

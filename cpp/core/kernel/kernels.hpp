@@ -44,13 +44,13 @@ struct KernelRow {
 
   KernelKind kind;
   const char* name;
-  KernelSum sum;     // stationary unless it is of products
-  bool gamma;        // whether it has widths
-  Block block;       // its values
-  Expand expand;     // and an expansion in them
-  Block slope;       // null: its widths cannot be learned
-  bool smooth;       // at distance 0: its centres can be moved
-  Single single;     // its values of sums, in place; null: rows in single precision are predicted in double
+  KernelSum sum;         // stationary unless it is of products
+  bool gamma;            // whether it has widths
+  Block block;           // its values
+  Expand expand;         // and an expansion in them
+  Block slope;           // null: its widths cannot be learned
+  bool smooth;           // at distance 0: its centres can be moved
+  Single single;         // its values of sums, in place; null: rows in single precision are predicted in double
   bool onnx, c, libsvm;  // where it can be exported
   bool stationary() const { return sum != KernelSum::products; }
 };
@@ -89,7 +89,9 @@ class Panels {
   const double* panel(Index p) const { return coordinates_.data() + p * kPanel * n_features_; }
   const double* norms(Index p) const { return norms_.data() + p * kPanel; }
   Index n_features() const { return n_features_; }
-  double coordinate(Index i, Index j) const { return coordinates_[(i / kPanel * n_features_ + j) * kPanel + i % kPanel]; }
+  double coordinate(Index i, Index j) const {
+    return coordinates_[(i / kPanel * n_features_ + j) * kPanel + i % kPanel];
+  }
   double norm(Index i) const { return norms_[i]; }
 
   void reserve(Index n);

@@ -1,5 +1,5 @@
-// Products, solutions and factors of large triangles, in their place and shared out to threads: blocks cut by size alone,
-// so that the results are the same bits for any number of threads. Of symmetric matrices and of R only the lower
+// Products, solutions and factors of large triangles, in their place and shared out to threads: blocks cut by size
+// alone, so that the results are the same bits for any number of threads. Of symmetric matrices and of R only the lower
 // triangle is read and written: what lies above it may be another matrix.
 #pragma once
 

@@ -8,8 +8,8 @@
 //
 // Gram-Schmidt twice, in two reads of Q a column instead of the four of its definition. The second orthogonalisation of
 // a column is delayed until the next one arrives: its inner products are formed in the read that projects the next
-// column (`project`), its subtraction in the read that forms it (`append`), which also forms any further combinations Q G the
-// caller wants (the ridge residual). Same sums as Gram-Schmidt twice; the last column alone is orthogonal only to
+// column (`project`), its subtraction in the read that forms it (`append`), which also forms any further combinations Q
+// G the caller wants (the ridge residual). Same sums as Gram-Schmidt twice; the last column alone is orthogonal only to
 // rounding / sqrt(kRankTol) until `settle` or the next column. Two reads are the least possible: k - Q H^-1 Q'k needs
 // all of Q'k first.
 //

@@ -40,12 +40,18 @@ void columns(const double* a, Index panel, Index k, const double* const* x, Inde
   for (; c + kTileColumns <= n; c += kTileColumns)
     tile<P, kTileColumns, Add>(a, panel, k, x + c, out + c * stride, stride);
   switch (n - c) {
-    case 5: return tile<P, 5, Add>(a, panel, k, x + c, out + c * stride, stride);
-    case 4: return tile<P, 4, Add>(a, panel, k, x + c, out + c * stride, stride);
-    case 3: return tile<P, 3, Add>(a, panel, k, x + c, out + c * stride, stride);
-    case 2: return tile<P, 2, Add>(a, panel, k, x + c, out + c * stride, stride);
-    case 1: return tile<P, 1, Add>(a, panel, k, x + c, out + c * stride, stride);
-    default: return;
+    case 5:
+      return tile<P, 5, Add>(a, panel, k, x + c, out + c * stride, stride);
+    case 4:
+      return tile<P, 4, Add>(a, panel, k, x + c, out + c * stride, stride);
+    case 3:
+      return tile<P, 3, Add>(a, panel, k, x + c, out + c * stride, stride);
+    case 2:
+      return tile<P, 2, Add>(a, panel, k, x + c, out + c * stride, stride);
+    case 1:
+      return tile<P, 1, Add>(a, panel, k, x + c, out + c * stride, stride);
+    default:
+      return;
   }
 }
 
@@ -62,7 +68,8 @@ void PanelMatrix::reset(Index n, Index k) {
 void PanelMatrix::add_product(Index rows, const double* const* x, MatrixRef out) const {
   const Index panel = columns_ * kRows, panels = round_up(rows, kRows) / kRows, n = out.cols();
   const auto run = [&](auto tile_panels, Index p) {
-    columns<tile_panels, true>(values_.data() + p * panel, panel, columns_, x, n, out.data() + p * kRows, out.outerStride());
+    columns<tile_panels, true>(values_.data() + p * panel, panel, columns_, x, n, out.data() + p * kRows,
+                               out.outerStride());
   };
   Index p = 0;
   for (; p + kTilePanels <= panels; p += kTilePanels) run(std::integral_constant<int, kTilePanels>{}, p);
@@ -77,8 +84,8 @@ void PanelMatrix::triangular_product(Index rows, MatrixRef inout) const {
     double* const top = inout.data() + first * stride;
     for (Index c = 0; c < count; ++c) x[c] = top + c * stride;
     for (Index p = round_up(rows, kRows) / kRows; p-- > 0;)  // from below: what a panel reads is still as it was
-      columns<1, false>(values_.data() + p * panel, panel, std::min((p + 1) * kRows, columns_), x, count, top + p * kRows,
-                        stride);
+      columns<1, false>(values_.data() + p * panel, panel, std::min((p + 1) * kRows, columns_), x, count,
+                        top + p * kRows, stride);
   }
 }
 

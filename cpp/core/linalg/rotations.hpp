@@ -26,8 +26,8 @@ struct Rotations {
   void rotate_rows(MatrixRef M, Index offset) const;
 };
 
-// z_0, z_1, ... z_steps of each of `columns` vectors, `stride` apart, by the chain of `steps` rotations. One vector is a
-// recurrence that waits for itself; a packet of vectors, transposed in the registers, is not.
+// z_0, z_1, ... z_steps of each of `columns` vectors, `stride` apart, by the chain of `steps` rotations. One vector is
+// a recurrence that waits for itself; a packet of vectors, transposed in the registers, is not.
 void rotate_columns(double* z, Index stride, Index columns, const Rotation* chain, Index steps);
 
 }  // namespace kernsift

@@ -1,8 +1,8 @@
 // A symmetric inverse B^-1 kept current while B gains rows of data, a row and column, or loses one.
 //
 // Only the lower triangle is stored, which makes the matrix exactly symmetric by construction.
-// Invariant: entries above the diagonal are never read. While changes are pending, the readers may not be called: `settle`
-// first.
+// Invariant: entries above the diagonal are never read. While changes are pending, the readers may not be called:
+// `settle` first.
 #pragma once
 
 #include <cassert>

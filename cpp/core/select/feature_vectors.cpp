@@ -24,7 +24,8 @@ struct Sample {
   Vector residual;                   // E_ii
   Index size() const { return static_cast<Index>(patterns.size()); }
   void reserve(Index rows_of_W, Index n) {
-    if (W.rows() < rows_of_W || W.cols() < n) W.conservativeResize(std::max(rows_of_W, W.rows()), std::max(n, W.cols()));
+    if (W.rows() < rows_of_W || W.cols() < n)
+      W.conservativeResize(std::max(rows_of_W, W.rows()), std::max(n, W.cols()));
     if (residual.size() < n) residual.conservativeResize(n);
   }
 };
@@ -146,8 +147,8 @@ class Selection {
         factor.coordinates(out.known.data(), out.W.block(factor.before() - known(), 0, factor.padded(), n));
     }
     for (Index t = 0; t < n; ++t)
-      out.residual[t] = (cache_ ? cache_->residual()[list[t]] : patterns_.self()[list[t]]) -
-                        out.W.col(t).head(m).squaredNorm();
+      out.residual[t] =
+          (cache_ ? cache_->residual()[list[t]] : patterns_.self()[list[t]]) - out.W.col(t).head(m).squaredNorm();
   }
 
   // r in R with the largest gain on T; the first of equals.

@@ -25,9 +25,9 @@ namespace kernsift {
 enum class SelectionForm { dense, cached, lazy };
 
 struct FeatureVectorSettings {
-  Index n_candidates = 59;  // rho; 0: all
-  Index n_eval = 59;        // nu; 0: all
-  Index max_basis = 0;      // N
+  Index n_candidates = 59;        // rho; 0: all
+  Index n_eval = 59;              // nu; 0: all
+  Index max_basis = 0;            // N
   double candidate_tol = 0;       // epsilon
   double reconstruction_tol = 0;  // tau
   std::uint64_t seed = 0;
@@ -35,8 +35,8 @@ struct FeatureVectorSettings {
 };
 
 struct FeatureVectors {
-  std::vector<Index> chosen;   // patterns, in the order chosen
-  std::vector<double> error;   // 1 - J after each
+  std::vector<Index> chosen;  // patterns, in the order chosen
+  std::vector<double> error;  // 1 - J after each
 };
 
 // weight: v > 0 of each pattern.

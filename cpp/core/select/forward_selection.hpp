@@ -13,8 +13,8 @@
 //                     n_candidates random ones (OLS-59)
 //
 // Rows whose residuals tie (within 1e-9) and the widths of one row are told apart by the error reduction, equal ones
-// by the lower number. Candidates found numerically dependent are removed for good, for the span only grows; a thousand of
-// them in one step end the selection.
+// by the lower number. Candidates found numerically dependent are removed for good, for the span only grows; a thousand
+// of them in one step end the selection.
 //
 // Cost of a step with m columns: residual 16 M m bytes of Q read; error reduction of n random ones n M (d + 2 m) flops
 // besides; of all N M N (d + 2) and no candidate is ever orthogonalised: with r = y - Q Q^+ y the running numbers

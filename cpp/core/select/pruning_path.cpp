@@ -24,9 +24,7 @@ std::vector<Index> least_useful(const ConstVectorRef& scores, const std::vector<
   const auto key = [&](Index i) {
     return scores[i] > tied ? scores[i] : scores[i] <= tied ? 0.0 : -std::numeric_limits<double>::infinity();
   };
-  const auto before = [&](Index i, Index j) {
-    return key(i) != key(j) ? key(i) < key(j) : ages[i] < ages[j];
-  };
+  const auto before = [&](Index i, Index j) { return key(i) != key(j) ? key(i) < key(j) : ages[i] < ages[j]; };
   std::vector<Index> found(scores.size());
   std::iota(found.begin(), found.end(), Index{0});
   if (count == 1) return {*std::min_element(found.begin(), found.end(), before)};

@@ -16,7 +16,8 @@ inline Packet splat(double x) { return simd::pset1<Packet>(x); }
 inline Packet load(const double* x) { return simd::ploadu<Packet>(x); }
 inline void store(double* x, const Packet& p) { simd::pstoreu(x, p); }
 
-// a b + c as a packet rounds it: what is left over from a loop of packets gets the same bits in every shape of the loop.
+// a b + c as a packet rounds it: what is left over from a loop of packets gets the same bits in every shape of the
+// loop.
 inline double fused(double a, double b, double c) {
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
   return std::fma(a, b, c);

@@ -119,9 +119,12 @@ void apply_lower(const ConstMatrixRef& C, const ConstVectorRef& x, VectorRef out
 void back_substitute(const ConstMatrixRef& L, MatrixRef X) {
   const Index n = L.rows(), stride = L.outerStride(), x_stride = X.outerStride();
   switch (X.cols()) {
-    case 1: return substitute<1>(L.data(), stride, n, X.data(), x_stride);
-    case 2: return substitute<2>(L.data(), stride, n, X.data(), x_stride);
-    case 3: return substitute<3>(L.data(), stride, n, X.data(), x_stride);
+    case 1:
+      return substitute<1>(L.data(), stride, n, X.data(), x_stride);
+    case 2:
+      return substitute<2>(L.data(), stride, n, X.data(), x_stride);
+    case 3:
+      return substitute<3>(L.data(), stride, n, X.data(), x_stride);
   }
 }
 

@@ -32,7 +32,7 @@ inline void check_distance(double delta, double k_self) {
 }
 inline void check_gain(double gain, double v) {
   constexpr double kRounding = 1e-9;  // of 1/v: w'C w is a sum of terms of either sign as large as |w|^2 / alpha
-  if constexpr (kChecked)  // a row that is forgotten has minus its weight
+  if constexpr (kChecked)             // a row that is forgotten has minus its weight
     if (!(v < 0)) require(v * gain >= -kRounding, "Delta >= 1/v", 1.0 + v * gain);
 }
 

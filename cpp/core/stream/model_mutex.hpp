@@ -9,8 +9,9 @@
 
 namespace kernsift {
 
-// A mutex that a forked child does not wait for in vain: the thread that holds it there does not exist. `forks` is counted
-// by a handler that whoever may be forked registers. A thread that holds it and locks it again gets an error, no deadlock.
+// A mutex that a forked child does not wait for in vain: the thread that holds it there does not exist. `forks` is
+// counted by a handler that whoever may be forked registers. A thread that holds it and locks it again gets an error,
+// no deadlock.
 class ModelMutex {
  public:
   static inline std::atomic<unsigned> forks{0};

@@ -73,7 +73,8 @@ void RecentRows::load(const Arrays& arrays, Index dimension) {
   weights_.head(n) = arrays.get_not_negative("recent_weights", n);
   const double next = arrays.number("recent_next");
   const bool full = n == capacity_;  // the next row takes the place of the oldest, or the first that is free
-  if (!(next >= 0) || next >= static_cast<double>(std::max<Index>(capacity_, 1)) || (!full && next != static_cast<double>(n)))
+  if (!(next >= 0) || next >= static_cast<double>(std::max<Index>(capacity_, 1)) ||
+      (!full && next != static_cast<double>(n)))
     throw std::invalid_argument("state array 'recent_next' is not a place among exact_rows");
   next_ = static_cast<Index>(next);
 }

@@ -13,9 +13,7 @@ namespace kernsift {
 class RecentRows {
  public:
   RecentRows(Index capacity, Index n_features, Index n_outputs)
-      : capacity_(capacity),
-        rows_(n_features),
-        targets_(0, n_outputs) {}
+      : capacity_(capacity), rows_(n_features), targets_(0, n_outputs) {}
 
   Index capacity() const { return capacity_; }
   Index size() const { return rows_.size(); }

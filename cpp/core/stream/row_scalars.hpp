@@ -22,8 +22,8 @@ struct RowScalars {
   // False where the inverse has turned indefinite: learning the row would only harm it.
   bool sound() const { return Delta > 0 && den > 0 && std::isfinite(usefulness) && bounded(loss, trace, rise); }
 
-  // Where weights lie further apart than a double reaches, rounding has made an inverse from which a row, or a kernel that
-  // leaves, would take more than there is: soon there would be infinities in it.
+  // Where weights lie further apart than a double reaches, rounding has made an inverse from which a row, or a kernel
+  // that leaves, would take more than there is: soon there would be infinities in it.
   static bool bounded(double loss, double trace, double rise) {
     constexpr double kRounding = 2.0;
     return loss <= kRounding * trace && std::isfinite(rise);

@@ -18,7 +18,7 @@ struct Soundness {
   double smallest = 1, largest = 1;     // its eigenvalues
   double largest_along = 0;             // its largest diagonal entry along a kernel: by the ridge at most 1 / alpha
   double least_cost = 0;
-  double counted = 0, seen = 0;         // rows
+  double counted = 0, seen = 0;  // rows
 };
 
 Soundness soundness(const Arrays& state, const Kernel& kernel);

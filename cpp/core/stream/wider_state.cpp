@@ -23,8 +23,9 @@ Arrays with_features(const Arrays& state, Index had, Index count) {
   Arrays wider;
   for (const auto& [name, values] : state.items()) {
     const bool rows = name == "basis" || name == "recent_rows";  // the last column of recent rows is their norm
-    wider.put(name, rows ? with_columns(values.size() > 0 ? values : Matrix(0, had + (name == "basis" ? 0 : 1)), had, count)
-                         : values);
+    wider.put(name,
+              rows ? with_columns(values.size() > 0 ? values : Matrix(0, had + (name == "basis" ? 0 : 1)), had, count)
+                   : values);
   }
   return wider;
 }

@@ -1,4 +1,5 @@
-// The saved state a model would have had each row so far had zeros in further features, or in further targets: exactly so.
+// The saved state a model would have had each row so far had zeros in further features, or in further targets: exactly
+// so.
 #pragma once
 
 #include "core/base/arrays.hpp"

@@ -82,8 +82,7 @@ TEST(expand_multiplies_without_keeping_the_kernel_values) {
   elements.kernel().prepare(X, rows);
   RowMatrix out(21, 3), one(1, 3);
   elements.kernel().expand(elements.panels(), coef, intercept, rows, 0, 21, out);
-  const Matrix expected =
-      (block(elements, X, 0, 21).transpose() * coef.topRows(13)).rowwise() + intercept.transpose();
+  const Matrix expected = (block(elements, X, 0, 21).transpose() * coef.topRows(13)).rowwise() + intercept.transpose();
   CHECK((Matrix(out) - expected).cwiseAbs().maxCoeff() < 1e-14);  // 13 terms of order one
   for (Index r = 0; r < 21; ++r) {
     elements.kernel().expand(elements.panels(), coef, intercept, rows, r, 1, one);

@@ -1,11 +1,9 @@
-#include "core/select/forward_selection.hpp"
-
+#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
-#include <Eigen/QR>
-
+#include "core/select/forward_selection.hpp"
 #include "tests/check.hpp"
 #include "tests/random.hpp"
 

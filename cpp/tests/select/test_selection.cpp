@@ -132,8 +132,8 @@ TEST(pivots_factor_the_kernel_matrix_of_what_they_chose) {
   SelectableRows patterns(kernel, X, all(90));
   const Vector v = Vector::Ones(90);
   for (const Index n : {1, 50, 200}) {  // 200: more than there are
-    for (const PivotedBasis& p : {one_pass(patterns, n), greedy_pivots(patterns, 1e-8, n),
-                            random_pivots(patterns, v, 1e-8, n, 40, 3)}) {
+    for (const PivotedBasis& p :
+         {one_pass(patterns, n), greedy_pivots(patterns, 1e-8, n), random_pivots(patterns, v, 1e-8, n, 40, 3)}) {
       const RowMatrix S = taken(X, p.chosen);
       const Index m = S.rows();
       CHECK(m >= std::min<Index>(n, 40) && m <= std::min<Index>(n, 80));
