@@ -13,8 +13,9 @@ struct BoundWidths {
   std::mutex lock;
 };
 
-std::unique_ptr<BoundWidths> make(const std::string& kernel, const Array& X, const Array& landmarks, const Array& Y,
-                                  const Array& weight, const Array& within, bool fit_intercept, double jitter) {
+std::unique_ptr<BoundWidths> make_widths(const std::string& kernel, const Array& X, const Array& landmarks,
+                                         const Array& Y, const Array& weight, const Array& within, bool fit_intercept,
+                                         double jitter) {
   const auto x = rows(X, -1, "X");
   const auto z = rows(landmarks, x.cols(), "landmarks");
   const auto y = rows(Y, -1, "Y");
@@ -81,18 +82,19 @@ double error_on(BoundWidths& self, const Array& point, const Array& X, const Arr
 void bind_widths(py::module_& m) {
   const py::kw_only named;
   py::class_<BoundWidths>(m, "WidthProblem")
-      .def(py::init(&make), py::arg("kernel"), named, py::arg("X").noconvert(), py::arg("landmarks").noconvert(),
+      .def(py::init(&make_widths), py::arg("kernel"), named, py::arg("X").noconvert(), py::arg("landmarks").noconvert(),
            py::arg("Y").noconvert(), py::arg("weight").noconvert(), py::arg("within").noconvert(),
            py::arg("fit_intercept"), py::arg("jitter"))
-      .def("__reduce__", [](const BoundWidths&) -> py::object {
-        throw py::type_error("a WidthProblem is made for one search and is not stored");
-      })
+      .def("__reduce__",
+           [](const BoundWidths&) -> py::object {
+             throw py::type_error("a WidthProblem is made for one search and is not stored");
+           })
       .def("evaluate", &evaluate, py::arg("gamma").noconvert(), py::arg("alpha"), named, py::arg("criterion") = "loo",
            py::arg("toll") = 1.0, py::arg("gradient") = true, py::arg("landmarks") = py::none())
       .def("objective", &objective, py::arg("point").noconvert(), named, py::arg("criterion"), py::arg("toll"),
            py::arg("gradient"))
-      .def("error_on", &error_on, py::arg("point").noconvert(), named, py::arg("X").noconvert(), py::arg("Y").noconvert(),
-           py::arg("weight").noconvert(), py::arg("within").noconvert())
+      .def("error_on", &error_on, py::arg("point").noconvert(), named, py::arg("X").noconvert(),
+           py::arg("Y").noconvert(), py::arg("weight").noconvert(), py::arg("within").noconvert())
       .def_static("memory_needed", &WidthProblem::memory_needed, named, py::arg("n"), py::arg("m"), py::arg("d"),
                   py::arg("problems") = 1);
 }
