@@ -1,5 +1,6 @@
 #include "core/ridge/ridge_problem.hpp"
 
+#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -236,6 +237,19 @@ double best_ridge(const ConstMatrixRef& cross, const ConstMatrixRef& moments, co
   const RidgeSums sums{cross.bottomRightCorner(m, m), moments.bottomRows(m), s, y, squares, none, weight, count,
                        kEps * static_cast<double>(cross.rows())};
   return RidgeProblem(sums, bias, 1).best_gcv();
+}
+
+double best_ridge(Matrix information, const ConstMatrixRef& inverse, const ConstMatrixRef& theta,
+                  const ConstVectorRef& cost, double alpha, double weight, double count, bool bias) {
+  if (information.size() == 0) {
+    const Eigen::LLT<Matrix> factor(inverse);
+    if (factor.info() != Eigen::Success) return std::numeric_limits<double>::quiet_NaN();
+    information = factor.solve(Matrix::Identity(inverse.rows(), inverse.cols()));
+  }
+  const Matrix moments = information * theta;
+  const Vector squares = cost + theta.cwiseProduct(moments).colwise().sum().transpose();
+  information.diagonal().tail(information.rows() - (bias ? 1 : 0)).array() -= alpha;
+  return best_ridge(information, moments, squares, weight, count, bias);
 }
 
 }  // namespace kernsift

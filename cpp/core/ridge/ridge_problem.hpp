@@ -127,5 +127,9 @@ class RidgeProblem {
 // outputs' sums of squares, the weight and the number of the rows.
 double best_ridge(const ConstMatrixRef& cross, const ConstMatrixRef& moments, const ConstVectorRef& squares, double weight,
                   double count, bool bias);
+// The same from what a stream keeps: C^-1 = Z'VZ + alpha D, D without the bias, the coefficients and the costs. C in the
+// place of an empty C^-1; NaN where that is not positive definite to working precision.
+double best_ridge(Matrix information, const ConstMatrixRef& inverse, const ConstMatrixRef& theta,
+                  const ConstVectorRef& cost, double alpha, double weight, double count, bool bias);
 
 }  // namespace kernsift

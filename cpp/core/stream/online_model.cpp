@@ -154,8 +154,8 @@ bool OnlineModel::choose_ridge() {
   if (dictionary().size() == 0) return false;
   state_.settle();
   const auto& learned = state_.learned();
-  const auto best = state_.posterior().best_ridge(learned.moments.weight(), static_cast<double>(learned.rows));
-  return best && change_ridge(*best);
+  const double best = state_.posterior().best_ridge(learned.moments.weight(), static_cast<double>(learned.rows));
+  return std::isfinite(best) && change_ridge(best);
 }
 
 void OnlineModel::prune(Index kernels) {

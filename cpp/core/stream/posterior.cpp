@@ -215,19 +215,10 @@ Vector Posterior::spread(const ConstMatrixRef& W) const {
   return W.cwiseProduct(H).colwise().sum();  // [MATH 1.9]
 }
 
-std::optional<double> Posterior::best_ridge(double weight, double count) const {
-  Matrix cross;  // Z'VZ + alpha diag(0, I)
-  if (information_.kept) {
-    cross = information_.matrix.dense();
-  } else {
-    const Factor factor(C_.dense());
-    if (factor.info() != Eigen::Success) return {};
-    cross = factor.solve(Matrix::Identity(dimension(), dimension()));
-  }
-  const Matrix moments = cross * theta();
-  cross.diagonal().tail(kernels()).array() -= alpha_;
-  const Vector squares = xi_ + Vector(theta().cwiseProduct(moments).colwise().sum().transpose());
-  return kernsift::best_ridge(cross, moments, squares, weight, count, offset() > 0);
+double Posterior::best_ridge(double weight, double count) const {
+  const bool kept = information_.kept;
+  return kernsift::best_ridge(kept ? information_.matrix.dense() : Matrix(), kept ? Matrix() : C_.dense(), theta(), xi_,
+                              alpha_, weight, count, offset() > 0);
 }
 
 void Posterior::save(Arrays& arrays) const {

@@ -127,9 +127,9 @@ class Posterior {
   double trace() const;                        // of C, which bounds its norm; settled or not
   Matrix kernel_inverse() const { return C_.dense().bottomRightCorner(kernels(), kernels()); }
   Vector spread(const ConstMatrixRef& W) const;  // w'C w of each column
-  // The ridge of the smallest GCV for these rows (RidgeProblem::best_gcv), of so much weight and so many; nothing where
+  // The ridge of the smallest GCV for these rows (RidgeProblem::best_gcv), of so much weight and so many; NaN where
   // rounding has left nothing to choose by.
-  std::optional<double> best_ridge(double weight, double count) const;
+  double best_ridge(double weight, double count) const;
 
   // Throws where assertions are on and the state is not sound.
   void check() const {

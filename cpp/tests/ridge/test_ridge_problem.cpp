@@ -131,6 +131,13 @@ TEST(the_best_ridge_is_the_largest_of_its_grid_within_a_part_in_ten_thousand) {
   const Matrix moments = rows.design.transpose() * rows.v.asDiagonal() * rows.Y;
   const Vector squares = rows.Y.cwiseAbs2().transpose() * rows.v;
   CHECK(std::abs(best_ridge(cross, moments, squares, rows.v.sum(), 60.0, true) / best - 1) < 1e-9);
+  // and from the state of a stream with another ridge, by C^-1 or by C
+  const Matrix information = rows.normal(0.3), theta = rows.coefficients(0.3);
+  const Vector cost = squares - theta.cwiseProduct(moments).colwise().sum().transpose();
+  const Matrix none(0, 0), C = information.inverse();
+  CHECK(std::abs(best_ridge(information, C, theta, cost, 0.3, rows.v.sum(), 60.0, true) / best - 1) < 1e-9);
+  CHECK(std::abs(best_ridge(none, C, theta, cost, 0.3, rows.v.sum(), 60.0, true) / best - 1) < 1e-9);
+  CHECK(std::isnan(best_ridge(none, -C, theta, cost, 0.3, rows.v.sum(), 60.0, true)));
 }
 
 TEST(a_ridge_below_rounding_gives_the_smallest_minimiser) {

@@ -82,9 +82,18 @@ class Expansion(Estimator):
     _flat: bool | None = None  # whether one output was given as a vector: answers are vectors too
     _in_single = False  # whether rows of float32 are predicted in single precision
     n_jobs: int | None = None
+    _former: tuple[str, ...] = ("learned_gamma_",)  # attributes that `fit` leaves behind
 
     def _model(self) -> Any:
         """A `KernelExpansion` or a core, or None before a fit."""
+        raise NotImplementedError
+
+    def _fit_rows(self, rows: Any) -> None:
+        """Fit the model to checked rows."""
+        raise NotImplementedError
+
+    def _go_on(self, X: ArrayLike, y: ArrayLike, sample_weight: Any, *classes: Any) -> None:
+        """Learn further rows, where a family can."""
         raise NotImplementedError
 
     def _fitted(self) -> Any:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +16,8 @@ from .validation import Interval, StrOptions
 #: What the core knows of each kernel: where it can be learned, moved, exported (cpp/core/kernel/kernels.cpp).
 TABLE = kernel_table()
 KERNELS = tuple(TABLE)
+
+T = TypeVar("T")
 
 KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
     "kernel": [StrOptions(set(KERNELS))],
@@ -28,6 +31,23 @@ LEARNING_CONSTRAINTS: dict[str, list[Any]] = {
     **KERNEL_CONSTRAINTS,
     "gamma": [StrOptions({"learn", "scale", "median"}), *KERNEL_CONSTRAINTS["gamma"][1:]],
 }
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False)
+def parameters(kind: type[T]) -> type[T]:
+    """Make a constructor, by names only, of the annotated attributes of a class and its bases."""
+    return dataclass(kw_only=True, eq=False, repr=False)(kind)
+
+
+@parameters
+class KernelParameters:
+    """Parameters of every estimator with a kernel."""
+
+    kernel: str = "rbf"
+    gamma: str | float | ArrayLike = "scale"
+    degree: int = 3
+    coef0: float = 1.0
+
 
 # Rows compared with each other by gamma="median".
 _MEDIAN_ROWS = 500

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +12,16 @@ from sklearn.utils.multiclass import check_classification_targets
 from .estimator import in_precision_of
 from .expansion import Expansion
 from .probabilities import softmax
-from .validation import as_targets, at_this_moment, check_some_weight, check_weights, checked_block
+from .validation import (
+    as_targets,
+    at_this_moment,
+    check_some_weight,
+    check_weights,
+    checked_block,
+    fit_context,
+    is_empty_block,
+    transaction,
+)
 
 Array = NDArray[np.float64]
 
@@ -57,6 +66,22 @@ class Regression(RegressorMixin, Expansion):
             raise ValueError(f"y has {targets.shape[1]} outputs but this model began with {begun}")
         return Rows(rows, targets, weight)
 
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the model from the beginning; a stream learns the rows in their order.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Several outputs share the kernels.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each row's squared error; rows of weight zero are skipped.
+        """
+        with transaction(self, *self._former) as new:
+            new._fit_rows(new._checked(X, y, sample_weight))
+        return self
+
     def _mean_and_variance(self, X: Array) -> tuple[Array, Array]:
         """Mean and variance of a new observation at each row, (n, outputs)."""
         raise NotImplementedError
@@ -81,9 +106,8 @@ class Regression(RegressorMixin, Expansion):
         --------
         >>> import numpy as np
         >>> from kernsift import OnlineLSSVMRegressor
-        >>> rng = np.random.default_rng(7)
-        >>> X = rng.uniform(-3, 3, (400, 1))
-        >>> y = np.sinc(X[:, 0]) + 0.05 * rng.standard_normal(400)
+        >>> X = np.random.default_rng(7).uniform(-3, 3, (400, 1))
+        >>> y = np.sinc(X[:, 0])
         >>> model = OnlineLSSVMRegressor(gamma=1.0).fit(X, y)
         >>> mean, std = model.predict([[0.0], [30.0]], return_std=True)
         >>> bool(std[0] < 0.06 < std[1])  # large far from the rows learned
@@ -121,6 +145,21 @@ class Classification(ClassifierMixin, Expansion):
         elif classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
             raise ValueError(f"classes={classes!r} differs from the {self.classes_!r} this model began with")
         return Rows(rows, class_targets(self.classes_, labels, weight), weight)
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the model from the beginning; a stream learns the rows in their order.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            Rows of weight zero are skipped; a class that has no other rows is no class of the model.
+        """
+        with transaction(self, *self._former) as new:
+            new._fit_rows(new._checked(X, y, sample_weight))
+        return self
 
     def _codes_of(self, targets: Array) -> NDArray[np.intp]:
         """Places in `classes_` of rows of ±1 targets."""
@@ -169,6 +208,48 @@ class Probabilities(Classification):
         """
         self = at_this_moment(self)
         return in_precision_of(X, softmax(self._scores(X), self.temperature_))
+
+
+class IncrementalRegression(Regression):
+    """Rows that come in blocks."""
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn further rows, in their order.  A block without rows changes nothing.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like of shape (n_samples,), optional
+        """
+        if not is_empty_block(X):
+            with transaction(self) as new:
+                new._go_on(X, y, sample_weight)
+        return self
+
+
+class IncrementalClassification(Probabilities):
+    """Labelled rows that come in blocks."""
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(
+        self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn further rows, in their order.  A block without rows changes nothing.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        classes : array-like, optional
+            All labels the rows can bring; needed in the first call.
+        sample_weight : array-like of shape (n_samples,), optional
+        """
+        if not is_empty_block(X):
+            with transaction(self) as new:
+                new._go_on(X, y, sample_weight, classes)
+        return self
 
 
 def known_classes(labels: NDArray[Any]) -> NDArray[Any]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from numbers import Real
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from .. import _core
 from ..base.canonical import Table, canonical_table, draw_seed
@@ -19,9 +19,7 @@ from ..base.validation import (
     Interval,
     StrOptions,
     check_rows,
-    fit_context,
     ridge_grid,
-    transaction,
 )
 from ..select.task import kernel_of
 from ..widths.learn_gamma import learned_width
@@ -253,22 +251,6 @@ def _from_version_0_1(state: dict[str, Any]) -> dict[str, Any]:
 class BatchRegressor(Regression, BatchLSSVM):
     """Fit and predict of the two regressors."""
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Several outputs share the kernels and one factorisation.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weight of each row's squared error; rows of weight zero are skipped.
-        """
-        with transaction(self, "learned_gamma_") as new:
-            new._fit_rows(new._checked(X, y, sample_weight))
-        return self
-
     def _mean_and_variance(self, X: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         model = self._fitted()
         return model.predict(X), self._relative_variance(X)[:, None] * model.noise_variance
@@ -279,22 +261,9 @@ class BatchClassifier(Probabilities, BatchLSSVM):
 
     _codes: NDArray[np.intp]  # of the rows of the fit
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-            Rows of weight zero are skipped; a class that has no other is not a class.
-        """
-        with transaction(self, "learned_gamma_") as new:
-            rows = new._checked(X, y, sample_weight)
-            new._fit_rows(rows)
-            new._codes = new._codes_of(rows.targets)
-        return self
+    def _take(self, problem: Any, table: Table, targets: NDArray[np.float64], v: NDArray[np.float64]) -> None:
+        super()._take(problem, table, targets, v)
+        self._codes = self._codes_of(targets)
 
     @property
     def temperature_(self) -> float:

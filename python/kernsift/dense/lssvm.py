@@ -9,36 +9,24 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
 from ..base.canonical import Table
+from ..base.kernel import KernelParameters, parameters
 from ..base.memory import ROW_VECTORS, check_memory
 from .base import BatchClassifier, BatchLSSVM, BatchRegressor
 
 
-class _DenseLSSVM(BatchLSSVM):
-    def __init__(
-        self,
-        *,
-        kernel: str = "rbf",
-        gamma: str | float | ArrayLike = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        alpha: float | str = 0.1,
-        alphas: ArrayLike | None = None,
-        gammas: ArrayLike | None = None,
-        robust: bool = False,
-        fit_intercept: bool = True,
-        random_state: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.alpha = alpha
-        self.alphas = alphas
-        self.gammas = gammas
-        self.robust = robust
-        self.fit_intercept = fit_intercept
-        self.random_state = random_state
+@parameters
+class DenseParameters(KernelParameters):
+    """Parameters of the dense estimators."""
 
+    alpha: float | str = 0.1
+    alphas: ArrayLike | None = None
+    gammas: ArrayLike | None = None
+    robust: bool = False
+    fit_intercept: bool = True
+    random_state: Any = None
+
+
+class _DenseLSSVM(DenseParameters, BatchLSSVM):
     def _check_memory(self, n: int, d: int, outputs: int) -> None:
         grid = "loo" in (self.alpha, self.gamma if isinstance(self.gamma, str) else None)
         alphas = len(self._alphas()) if grid else 0
@@ -180,9 +168,8 @@ class LSSVMRegressor(BatchRegressor, _DenseLSSVM):
     --------
     >>> import numpy as np
     >>> from kernsift import LSSVMRegressor
-    >>> rng = np.random.default_rng(7)
-    >>> X = rng.uniform(-3, 3, (200, 1))
-    >>> y = np.sinc(X[:, 0]) + 0.05 * rng.standard_normal(200)
+    >>> X = np.random.default_rng(7).uniform(-3, 3, (200, 1))
+    >>> y = np.sinc(X[:, 0])
     >>> model = LSSVMRegressor(gamma=1.0, alpha="loo").fit(X, y)
     >>> bool(np.abs(model.predict(X) - np.sinc(X[:, 0])).max() < 0.1)
     True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 
 from .. import _core
 from ..base.canonical import Table, canonical_table
+from ..base.kernel import KernelParameters, parameters
 from ..base.memory import ROW_VECTORS, check_memory
 from ..base.targets import Rows
 from ..base.validation import Interval, RealNotInt, StrOptions
@@ -22,8 +23,11 @@ METHODS = ("isls", "sls")
 PRUNINGS = ("cost", "coefficient")
 
 
-class _SparseLSSVM(BatchLSSVM):
-    _parameter_constraints: dict[str, list[Any]] = {
+@parameters
+class SparseParameters(KernelParameters):
+    """Parameters of the pruned estimators."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BatchLSSVM._parameter_constraints,
         "method": [StrOptions(set(METHODS))],
         "pruning": [StrOptions(set(PRUNINGS))],
@@ -34,48 +38,25 @@ class _SparseLSSVM(BatchLSSVM):
         "reselect": ["boolean"],
         "keep_path": ["boolean"],
     }
-    _drawn: int | None  # the seed of this fit
 
-    def __init__(
-        self,
-        *,
-        kernel: str = "rbf",
-        gamma: str | float | ArrayLike = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        alpha: float | str = 0.1,
-        alphas: ArrayLike | None = None,
-        gammas: ArrayLike | None = None,
-        method: str = "isls",
-        pruning: str = "cost",
-        step: int | float = 1,
-        max_basis: int | None = 100,
-        tol: float | None = None,
-        max_start: int | None = 2000,
-        reselect: bool = False,
-        robust: bool = False,
-        fit_intercept: bool = True,
-        keep_path: bool = True,
-        random_state: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.alpha = alpha
-        self.alphas = alphas
-        self.gammas = gammas
-        self.method = method
-        self.pruning = pruning
-        self.step = step
-        self.max_basis = max_basis
-        self.tol = tol
-        self.max_start = max_start
-        self.reselect = reselect
-        self.robust = robust
-        self.fit_intercept = fit_intercept
-        self.keep_path = keep_path
-        self.random_state = random_state
+    alpha: float | str = 0.1
+    alphas: ArrayLike | None = None
+    gammas: ArrayLike | None = None
+    method: str = "isls"
+    pruning: str = "cost"
+    step: int | float = 1
+    max_basis: int | None = 100
+    tol: float | None = None
+    max_start: int | None = 2000
+    reselect: bool = False
+    robust: bool = False
+    fit_intercept: bool = True
+    keep_path: bool = True
+    random_state: Any = None
+
+
+class _SparseLSSVM(SparseParameters, BatchLSSVM):
+    _drawn: int | None  # the seed of this fit
 
     # --- fitting ---
 
@@ -248,9 +229,8 @@ class _SparseLSSVM(BatchLSSVM):
         --------
         >>> import numpy as np
         >>> from kernsift import SparseLSSVMRegressor
-        >>> rng = np.random.default_rng(7)
-        >>> X = rng.uniform(-3, 3, (400, 1))
-        >>> y = np.sinc(X[:, 0]) + 0.05 * rng.standard_normal(400)
+        >>> X = np.random.default_rng(7).uniform(-3, 3, (400, 1))
+        >>> y = np.sinc(X[:, 0])
         >>> model = SparseLSSVMRegressor(gamma=1.0, max_basis=None).fit(X, y)
         >>> small = model.at_size(10)
         >>> small.n_basis_, bool(small.score(X, y) > 0.95)
@@ -373,9 +353,8 @@ class SparseLSSVMRegressor(BatchRegressor, _SparseLSSVM):
     --------
     >>> import numpy as np
     >>> from kernsift import SparseLSSVMRegressor
-    >>> rng = np.random.default_rng(7)
-    >>> X = rng.uniform(-3, 3, (200, 1))
-    >>> y = np.sinc(X[:, 0]) + 0.05 * rng.standard_normal(200)
+    >>> X = np.random.default_rng(7).uniform(-3, 3, (200, 1))
+    >>> y = np.sinc(X[:, 0])
     >>> model = SparseLSSVMRegressor(gamma=1.0, max_basis=None, tol=0.01).fit(X, y)
     >>> bool(model.n_basis_ < 20 and np.abs(model.predict(X) - np.sinc(X[:, 0])).max() < 0.1)
     True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +12,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from .. import _core
 from ..base.canonical import Canonical, canonical_rows, draw_seed
 from ..base.estimator import Estimator, is_float32
-from ..base.kernel import KERNEL_CONSTRAINTS
+from ..base.kernel import KERNEL_CONSTRAINTS, KernelParameters, parameters
 from ..base.memory import ROW_VECTORS, check_memory
 from ..base.validation import (
     Interval,
@@ -30,7 +30,31 @@ Array = NDArray[np.float64]
 _BLOCK = 4096
 
 
-class FeatureVectorSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+@parameters
+class SelectorParameters(KernelParameters):
+    """Parameters of `FeatureVectorSelector`."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **KERNEL_CONSTRAINTS,
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_candidates": [Interval(Integral, 1, None, closed="left"), None],
+        "n_eval": [Interval(Integral, 1, None, closed="left"), None],
+        "candidate_tol": [Interval(Real, 0, 1, closed="left")],
+        "reconstruction_tol": [Interval(Real, 0, None, closed="left")],
+        "cache_size": [Interval(Real, 0, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    n_components: int = 100
+    n_candidates: int | None = 59
+    n_eval: int | None = 59
+    candidate_tol: float = 1e-08
+    reconstruction_tol: float = 0.0
+    cache_size: float = 200
+    random_state: Any = None
+
+
+class FeatureVectorSelector(SelectorParameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Choose rows whose kernels span all rows best, and give coordinates in their span.
 
     Efficient feature vector selection [1]_: greedy on the mean relative reconstruction error in feature space, each
@@ -92,44 +116,6 @@ class FeatureVectorSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
     >>> model[0].transform(X).shape  # coordinates in the span of the rows chosen
     (400, 30)
     """
-
-    _parameter_constraints: dict[str, list[Any]] = {
-        **KERNEL_CONSTRAINTS,
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "n_candidates": [Interval(Integral, 1, None, closed="left"), None],
-        "n_eval": [Interval(Integral, 1, None, closed="left"), None],
-        "candidate_tol": [Interval(Real, 0, 1, closed="left")],
-        "reconstruction_tol": [Interval(Real, 0, None, closed="left")],
-        "cache_size": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        *,
-        kernel: str = "rbf",
-        gamma: str | float | ArrayLike = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        n_components: int = 100,
-        n_candidates: int | None = 59,
-        n_eval: int | None = 59,
-        candidate_tol: float = 1e-8,
-        reconstruction_tol: float = 0.0,
-        cache_size: float = 200,
-        random_state: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_components = n_components
-        self.n_candidates = n_candidates
-        self.n_eval = n_eval
-        self.candidate_tol = candidate_tol
-        self.reconstruction_tol = reconstruction_tol
-        self.cache_size = cache_size
-        self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..base.targets import Classification, Regression
-from ..base.validation import StrOptions, fit_context, transaction
-from .orols_base import OROLSBase
+from ..base.kernel import parameters
+from ..base.targets import Classification, Regression, Rows
+from ..base.validation import StrOptions
+from .orols_base import ForwardParameters, OROLSBase
 
 # Rows of a kernel block made in Python (the spread of the predictions).
 _BLOCK = 1024
@@ -114,24 +115,10 @@ class OROLSRegressor(Regression, OROLSBase):
     True
     """
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Choose the kernels and fit them.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Several outputs share the kernels and alpha.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weight of each row's squared error; rows of weight zero are skipped.
-        """
-        with transaction(self, "learned_gamma_") as new:
-            rows = new._checked(X, y, sample_weight)
-            found = new._select(rows.X, [rows.targets], rows.weight)[0]
-            new._keep_one(rows.X, found)
-            new._spread = found["spread"]
-        return self
+    def _fit_rows(self, rows: Rows) -> None:
+        found = self._select(rows.X, [rows.targets], rows.weight)[0]
+        self._keep_one(rows.X, found)
+        self._spread = found["spread"]
 
     _spread: NDArray[np.float64]  # S with SS' the covariance of the coefficients, in units of the noise
 
@@ -157,9 +144,8 @@ class OROLSRegressor(Regression, OROLSBase):
         --------
         >>> import numpy as np
         >>> from kernsift import OROLSRegressor
-        >>> rng = np.random.default_rng(7)
-        >>> X = rng.uniform(-3, 3, (400, 1))
-        >>> y = np.sinc(X[:, 0]) + 0.05 * rng.standard_normal(400)
+        >>> X = np.random.default_rng(7).uniform(-3, 3, (400, 1))
+        >>> y = np.sinc(X[:, 0])
         >>> model = OROLSRegressor(gamma=1.0).fit(X, y)
         >>> K_plus = model.pseudoinverse(X)
         >>> K_plus.shape == (1 + model.n_basis_, 400)
@@ -171,7 +157,19 @@ class OROLSRegressor(Regression, OROLSBase):
         return self._pseudoinverse(X, sample_weight, slice(None))
 
 
-class OROLSClassifier(Classification, OROLSBase):
+@parameters
+class ClassifierParameters(ForwardParameters):
+    """Parameters of the classifier."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ForwardParameters._parameter_constraints,
+        "basis": [StrOptions({"per-class", "shared"})],
+    }
+
+    basis: str = "per-class"
+
+
+class OROLSClassifier(ClassifierParameters, Classification, OROLSBase):
     """Order-recursive orthogonal least squares classification on ±1 targets, one column a class.
 
     Parameters
@@ -214,79 +212,14 @@ class OROLSClassifier(Classification, OROLSBase):
     True
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {
-        **OROLSBase._parameter_constraints,
-        "basis": [StrOptions({"per-class", "shared"})],
-    }
-
-    def __init__(
-        self,
-        *,
-        basis: str = "per-class",
-        kernel: str = "rbf",
-        gamma: str | float | ArrayLike = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        gammas: Any = None,
-        selection: str = "residual",
-        n_candidates: int | None = None,
-        candidates: ArrayLike | None = None,
-        alpha: float | str = "gcv",
-        stop: str | None = "gcv",
-        patience: int = 10,
-        tol: float = 1e-4,
-        max_basis: int | float | None = 500,
-        error_tol: float = 0.0,
-        max_condition: float = 1e7,
-        fit_intercept: bool = True,
-        cache_size: float = 200,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            kernel=kernel,
-            gamma=gamma,
-            degree=degree,
-            coef0=coef0,
-            gammas=gammas,
-            selection=selection,
-            n_candidates=n_candidates,
-            candidates=candidates,
-            alpha=alpha,
-            stop=stop,
-            patience=patience,
-            tol=tol,
-            max_basis=max_basis,
-            error_tol=error_tol,
-            max_condition=max_condition,
-            fit_intercept=fit_intercept,
-            cache_size=cache_size,
-            n_jobs=n_jobs,
-            random_state=random_state,
-        )
-        self.basis = basis
-
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Choose the kernels and fit them.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-            Rows of weight zero are skipped; a class that has no other is not a class.
-        """
-        with transaction(self, "learned_gamma_") as new:
-            rows = new._checked(X, y, sample_weight)
-            if new._flat or new.basis == "shared":
-                new._keep_one(rows.X, new._select(rows.X, [rows.targets], rows.weight)[0])
-                new.class_basis_ = [np.arange(new.n_basis_)] * rows.targets.shape[1]
-            else:
-                columns = [np.ascontiguousarray(column[:, None]) for column in rows.targets.T]
-                new._keep_classes(rows.X, new._select(rows.X, columns, rows.weight))
-            new.n_basis_per_class_ = np.array([len(b) for b in new.class_basis_])
-        return self
+    def _fit_rows(self, rows: Rows) -> None:
+        if self._flat or self.basis == "shared":
+            self._keep_one(rows.X, self._select(rows.X, [rows.targets], rows.weight)[0])
+            self.class_basis_ = [np.arange(self.n_basis_)] * rows.targets.shape[1]
+        else:
+            columns = [np.ascontiguousarray(column[:, None]) for column in rows.targets.T]
+            self._keep_classes(rows.X, self._select(rows.X, columns, rows.weight))
+        self.n_basis_per_class_ = np.array([len(b) for b in self.class_basis_])
 
     def _keep_classes(self, X: NDArray[np.float64], found: list[dict[str, Any]]) -> None:
         """Take over one model a class on the union of their kernels."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from .. import _core
 from ..base.canonical import Table, canonical_table, draw_seed
 from ..base.expansion import Expansion, KernelExpansion
-from ..base.kernel import LEARNING_CONSTRAINTS, wants_learning
+from ..base.kernel import LEARNING_CONSTRAINTS, KernelParameters, parameters, wants_learning
 from ..base.memory import ROW_VECTORS, check_memory
 from ..base.threads import n_threads
 from ..base.validation import (
@@ -40,10 +40,11 @@ def _check_columns(kernel: Any, X: NDArray[np.float64]) -> None:
         )
 
 
-class OROLSBase(Expansion):
-    """Parameters, selection and prediction of the two estimators."""
+@parameters
+class ForwardParameters(KernelParameters):
+    """Parameters of the OROLS estimators."""
 
-    _parameter_constraints: dict[str, list[Any]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LEARNING_CONSTRAINTS,
         "gammas": ["array-like", None],
         "selection": [StrOptions({"residual", "error-reduction"})],
@@ -66,62 +67,27 @@ class OROLSBase(Expansion):
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        *,
-        kernel: str = "rbf",
-        gamma: str | float | ArrayLike = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        gammas: Any = None,
-        selection: str = "residual",
-        n_candidates: int | None = None,
-        candidates: ArrayLike | None = None,
-        alpha: float | str = "gcv",
-        stop: str | None = "gcv",
-        patience: int = 10,
-        tol: float = 1e-4,
-        max_basis: int | float | None = 500,
-        error_tol: float = 0.0,
-        max_condition: float = 1e7,
-        fit_intercept: bool = True,
-        cache_size: float = 200,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.gammas = gammas
-        self.selection = selection
-        self.n_candidates = n_candidates
-        self.candidates = candidates
-        self.alpha = alpha
-        self.stop = stop
-        self.patience = patience
-        self.tol = tol
-        self.max_basis = max_basis
-        self.error_tol = error_tol
-        self.max_condition = max_condition
-        self.fit_intercept = fit_intercept
-        self.cache_size = cache_size
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    gammas: Any = None
+    selection: str = "residual"
+    n_candidates: int | None = None
+    candidates: ArrayLike | None = None
+    alpha: float | str = "gcv"
+    stop: str | None = "gcv"
+    patience: int = 10
+    tol: float = 0.0001
+    max_basis: int | float | None = 500
+    error_tol: float = 0.0
+    max_condition: float = 10000000.0
+    fit_intercept: bool = True
+    cache_size: float = 200
+    n_jobs: int | None = None
+    random_state: Any = None
+
+
+class OROLSBase(ForwardParameters, Expansion):
+    """Parameters, selection and prediction of the two estimators."""
 
     # --- fitting ---
-
-    def _check_combinations(self) -> None:
-        if self.n_candidates is not None and self.selection == "residual":
-            raise ValueError(
-                f"n_candidates={self.n_candidates!r} draws the candidates of selection='error-reduction'; "
-                "selection='residual' looks at every row: leave n_candidates at None or change selection"
-            )
-        if self.stop == "alpha" and self.alpha != "gcv":
-            raise ValueError(
-                f"stop='alpha' waits for a re-estimated alpha to settle but alpha={self.alpha!r} is fixed; "
-                "use alpha='gcv', or stop='gcv' or None"
-            )
 
     def _allowed(self, table: Table) -> NDArray[np.int64]:
         """Places in the table of the rows that may become kernels."""
@@ -178,7 +144,16 @@ class OROLSBase(Expansion):
         self, X: NDArray[np.float64], targets: list[NDArray[np.float64]], weight: NDArray[np.float64]
     ) -> list[dict[str, Any]]:
         """Run one selection for each block of targets and keep what the kernels are made of."""
-        self._check_combinations()
+        if self.n_candidates is not None and self.selection == "residual":
+            raise ValueError(
+                f"n_candidates={self.n_candidates!r} draws the candidates of selection='error-reduction'; "
+                "selection='residual' looks at every row: leave n_candidates at None or change selection"
+            )
+        if self.stop == "alpha" and self.alpha != "gcv":
+            raise ValueError(
+                f"stop='alpha' waits for a re-estimated alpha to settle but alpha={self.alpha!r} is fixed; "
+                "use alpha='gcv', or stop='gcv' or None"
+            )
         widths = [self.gamma] if self.gammas is None else list(self.gammas)
         if not widths:
             raise ValueError("gammas is empty: give at least one width, or None to use gamma")

@@ -10,13 +10,13 @@ from sklearn.exceptions import NotFittedError
 
 from .. import _core
 from ..base.probabilities import softmax
-from ..base.targets import Probabilities, Rows
-from ..base.validation import fit_context, is_empty_block, transaction
-from .learning import FORMER, Prequential, check_delay
+from ..base.targets import IncrementalClassification, Rows
+from ..base.validation import fit_context, transaction
+from .learning import Prequential, check_delay
 from .online_model import OnlineModel
 
 
-class OnlineLSSVMClassifier(Probabilities, OnlineModel):
+class OnlineLSSVMClassifier(IncrementalClassification, OnlineModel):
     """Online least-squares support vector classification, all classes on one basis.
 
     Regresses on ±1 targets, one column a class (one column in all for two classes), so that k classes share the
@@ -92,45 +92,6 @@ class OnlineLSSVMClassifier(Probabilities, OnlineModel):
         if not known.all():
             apriori, rows = apriori[known], Rows(*(part[known] for part in rows))
         self._calibration = _core.calibrate(apriori, rows.targets, rows.weight, *self._calibration)
-
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn the rows from the beginning, in their order.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-            Rows of weight zero are skipped; a class that has no other is not a class.
-        """
-        with transaction(self, *FORMER) as new:
-            rows = new._checked(X, y, sample_weight)
-            new._learn(rows, restart=True, whole=True)
-        return self
-
-    @fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        classes: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Learn further rows, in their order.  A block without rows changes nothing.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        classes : array-like, optional
-            All labels the stream can bring; needed in the first call.
-        sample_weight : array-like of shape (n_samples,), optional
-        """
-        if not is_empty_block(X):
-            with transaction(self) as new:
-                new._go_on(X, y, sample_weight, classes)
-        return self
 
     @fit_context(prefer_skip_nested_validation=True)
     def refit(

@@ -3,18 +3,39 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
-from numpy.typing import ArrayLike
-
-from ..base.kernel import KERNEL_CONSTRAINTS
+from ..base.kernel import KERNEL_CONSTRAINTS, KernelParameters, parameters
 from ..base.validation import Interval, StrOptions
 from .online import OnlineLSSVMRegressor
 
 ON_FULL = ("stop", "drop-oldest", "prune")
 
 
-class KRLSRegressor(OnlineLSSVMRegressor):
+@parameters
+class KRLSParameters(KernelParameters):
+    """Parameters of `KRLSRegressor`."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **KERNEL_CONSTRAINTS,
+        "novelty_tol": [Interval(Real, 0, 1, closed="left")],
+        "max_basis": [Interval(Integral, 1, None, closed="left"), None],
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "on_full": [StrOptions(set(ON_FULL))],
+        "forgetting": [Interval(Real, 1e-6, 1, closed="both")],
+        "random_state": ["random_state"],
+    }
+
+    novelty_tol: float = 1e-3
+    max_basis: int | None = None
+    alpha: float | str = 0.0
+    on_full: str = "stop"
+    forgetting: float = 1.0
+    n_jobs: int | None = None
+    random_state: Any = None
+
+
+class KRLSRegressor(KRLSParameters, OnlineLSSVMRegressor):
     """Kernel recursive least squares with approximate linear dependence.
 
     A row becomes a kernel when its squared distance to the span of the kernels there are exceeds ``novelty_tol``,
@@ -74,16 +95,6 @@ class KRLSRegressor(OnlineLSSVMRegressor):
     True
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {
-        **KERNEL_CONSTRAINTS,
-        "novelty_tol": [Interval(Real, 0, 1, closed="left")],
-        "max_basis": [Interval(Integral, 1, None, closed="left"), None],
-        "alpha": [Interval(Real, 0, None, closed="left")],
-        "on_full": [StrOptions(set(ON_FULL))],
-        "forgetting": [Interval(Real, 1e-6, 1, closed="both")],
-        "random_state": ["random_state"],
-    }
-
     # What makes the online model Engel's.
     admission = "novelty"
     usefulness_tol = 0.0
@@ -94,30 +105,3 @@ class KRLSRegressor(OnlineLSSVMRegressor):
     oversample = 1
     hysteresis = 1.0
     window = None
-
-    def __init__(
-        self,
-        *,
-        kernel: str = "rbf",
-        gamma: str | float | ArrayLike = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        novelty_tol: float = 1e-3,
-        max_basis: int | None = None,
-        alpha: float = 0.0,
-        on_full: str = "stop",
-        forgetting: float = 1.0,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.novelty_tol = novelty_tol
-        self.max_basis = max_basis
-        self.alpha = alpha
-        self.on_full = on_full
-        self.forgetting = forgetting
-        self.n_jobs = n_jobs
-        self.random_state = random_state

@@ -25,8 +25,6 @@ Array = NDArray[np.float64]
 # Rows that `update` and `prequential` keep before they begin a stream with gamma="scale" or "median", whose widths come
 # from these rows.  (A first `partial_fit` takes them from its block.)
 FIRST_ROWS = 100
-# What a stream that begins again leaves behind.
-FORMER = ("learned_gamma_", "_warm_up", "_waiting", "_calibration")
 
 
 class Prequential(NamedTuple):
@@ -60,6 +58,7 @@ class Learning(CallbackSupport, OnlineParameters):
 
     _waiting: tuple[Array, ...] | None = None
     _warm_up: tuple[Array, ...] | None = None
+    _former = ("learned_gamma_", "_warm_up", "_waiting", "_calibration")
     _exact_apriori = False  # whether the predictions made before each row was learned must be exact
 
     def _checked(self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None, *, begin: bool = True) -> Rows:
@@ -100,18 +99,23 @@ class Learning(CallbackSupport, OnlineParameters):
         self._begun_with = {name: value for name, value in self.get_params(deep=False).items() if name not in how}
         return core
 
-    def _learn(self, rows: Rows, *, restart: bool, whole: bool = False) -> None:
+    def _learn(self, rows: Rows, *, restart: bool) -> None:
         """Send checked rows to the core: first those up to which learned widths become known, then the rest."""
-        due = None if whole else self._until_widths(rows.weight, restart)
+        due = self._until_widths(rows.weight, restart)
         n = len(rows.X)
         if due is None or due == n:
-            self._learn_part(rows, restart, whole, before=0, total=n)
-        elif self._learn_part(rows.part(slice(due)), restart, whole, before=0, total=n):
+            self._learn_part(rows, restart, False, before=0, total=n)
+        elif self._learn_part(rows.part(slice(due)), restart, False, before=0, total=n):
             self._learn_part(rows.part(slice(due, n)), False, False, before=due, total=n)
+
+    def _fit_rows(self, rows: Rows) -> None:
+        if not rows.weight.any():
+            check_some_weight(rows.weight)
+        self._learn_part(rows, True, True, before=0, total=len(rows.X))
 
     def _restart(self, rows: Rows) -> None:
         """Learn rows from the beginning, as `partial_fit` does."""
-        forget(self, *FORMER)
+        forget(self, *self._former)
         self._learn(rows, restart=True)
 
     def _until_widths(self, weight: Array, restart: bool) -> int | None:
@@ -187,8 +191,8 @@ class Learning(CallbackSupport, OnlineParameters):
         if new_widths:
             if not wants_learning(self.gamma):
                 raise ValueError(f"new_widths=True learns the widths again, and gamma={self.gamma!r} gives them")
-            with transaction(self, *FORMER) as new:
-                new._learn(rows, restart=True, whole=True)
+            with transaction(self, *self._former) as new:
+                new._fit_rows(rows)
             core = self._core
         check_rows(core.kernel, rows.X)
         core.refit(*rows, n_threads(self.n_jobs))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
 from ..base.estimator import in_precision_of
-from ..base.kernel import KERNEL_CONSTRAINTS, make_kernel
+from ..base.kernel import KERNEL_CONSTRAINTS, KernelParameters, make_kernel, parameters
 from ..base.validation import (
     Interval,
     StrOptions,
@@ -25,7 +25,35 @@ from ..base.validation import (
 from .core_model import ADMISSIONS, CoreModel
 
 
-class KernelLSTD(CoreModel):
+@parameters
+class LSTDParameters(KernelParameters):
+    """Parameters of `KernelLSTD`."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **KERNEL_CONSTRAINTS,
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "discount": [Interval(Real, 0, 1, closed="both")],
+        "trace_decay": [Interval(Real, 0, 1, closed="both")],
+        "max_basis": [Interval(Integral, 1, None, closed="left"), None],
+        "novelty_tol": [Interval(Real, 0, None, closed="left")],
+        "usefulness_tol": [Interval(Real, 0, None, closed="left")],
+        "admission": [StrOptions(set(ADMISSIONS))],
+        "criterion": [StrOptions({"lstd", "brm"})],
+        "random_state": ["random_state"],
+    }
+
+    alpha: float = 0.1
+    discount: float = 0.99
+    trace_decay: float = 0.0
+    max_basis: int | None = 500
+    novelty_tol: float = 0.01
+    usefulness_tol: float = 0.0001
+    admission: str = "novelty"
+    criterion: str = "lstd"
+    random_state: Any = None
+
+
+class KernelLSTD(LSTDParameters, CoreModel):
     """Least-squares temporal differences on a small basis of kernels that follows the transitions.
 
     The value of a policy, V(s) = E[r + g r' + g² r'' + ...] for the discount g, from transitions (s, r, s') it makes:
@@ -98,50 +126,6 @@ class KernelLSTD(CoreModel):
     >>> model.predict([[9.0], [8.0], [7.0]]).round(2)
     array([1.  , 1.5 , 1.75])
     """
-
-    _parameter_constraints: dict[str, list[Any]] = {
-        **KERNEL_CONSTRAINTS,
-        "alpha": [Interval(Real, 0, None, closed="neither")],
-        "discount": [Interval(Real, 0, 1, closed="both")],
-        "trace_decay": [Interval(Real, 0, 1, closed="both")],
-        "max_basis": [Interval(Integral, 1, None, closed="left"), None],
-        "novelty_tol": [Interval(Real, 0, None, closed="left")],
-        "usefulness_tol": [Interval(Real, 0, None, closed="left")],
-        "admission": [StrOptions(set(ADMISSIONS))],
-        "criterion": [StrOptions({"lstd", "brm"})],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        *,
-        kernel: str = "rbf",
-        gamma: str | float | ArrayLike = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        alpha: float = 0.1,
-        discount: float = 0.99,
-        trace_decay: float = 0.0,
-        max_basis: int | None = 500,
-        novelty_tol: float = 1e-2,
-        usefulness_tol: float = 1e-4,
-        admission: str = "novelty",
-        criterion: str = "lstd",
-        random_state: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.alpha = alpha
-        self.discount = discount
-        self.trace_decay = trace_decay
-        self.max_basis = max_basis
-        self.novelty_tol = novelty_tol
-        self.usefulness_tol = usefulness_tol
-        self.admission = admission
-        self.criterion = criterion
-        self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(

@@ -7,14 +7,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..base.targets import Regression
+from ..base.targets import IncrementalRegression
 from ..base.threads import n_threads
-from ..base.validation import check_some_weight, fit_context, is_empty_block, transaction
-from .learning import FORMER, Prequential, check_delay
+from ..base.validation import fit_context, transaction
+from .learning import Prequential, check_delay
 from .online_model import OnlineModel
 
 
-class OnlineLSSVMRegressor(Regression, OnlineModel):
+class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
     """Online least-squares support vector regression on a small basis that follows the stream.
 
     Each row is learned in O(m²) for m kernels, whatever the number of rows seen [1]_.  A row becomes a kernel when
@@ -106,9 +106,8 @@ class OnlineLSSVMRegressor(Regression, OnlineModel):
     --------
     >>> import numpy as np
     >>> from kernsift import OnlineLSSVMRegressor
-    >>> rng = np.random.default_rng(7)
-    >>> X = rng.uniform(-3, 3, (600, 1))
-    >>> y = np.sinc(X[:, 0]) + 0.05 * rng.standard_normal(600)
+    >>> X = np.random.default_rng(7).uniform(-3, 3, (600, 1))
+    >>> y = np.sinc(X[:, 0])
     >>> model = OnlineLSSVMRegressor(gamma=1.0)
     >>> for block in range(0, 600, 100):
     ...     model = model.partial_fit(X[block:block + 100], y[block:block + 100])
@@ -121,39 +120,6 @@ class OnlineLSSVMRegressor(Regression, OnlineModel):
         if self._core is not None:
             return int(self._core.n_outputs)
         return None if kept is None else kept.targets.shape[1]
-
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn the rows from the beginning, in their order.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        sample_weight : array-like of shape (n_samples,), optional
-            Weight of each row's squared error; rows of weight zero are skipped.
-        """
-        with transaction(self, *FORMER) as new:
-            rows = new._checked(X, y, sample_weight)
-            if sample_weight is not None:
-                check_some_weight(rows.weight)
-            new._learn(rows, restart=True, whole=True)
-        return self
-
-    @fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn further rows, in their order.  A block without rows changes nothing.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        sample_weight : array-like of shape (n_samples,), optional
-        """
-        if not is_empty_block(X):
-            with transaction(self) as new:
-                new._go_on(X, y, sample_weight)
-        return self
 
     @fit_context(prefer_skip_nested_validation=True)
     def refit(
@@ -175,9 +141,8 @@ class OnlineLSSVMRegressor(Regression, OnlineModel):
         --------
         >>> import numpy as np
         >>> from kernsift import OnlineLSSVMRegressor
-        >>> rng = np.random.default_rng(7)
-        >>> X = rng.uniform(-3, 3, (400, 1))
-        >>> y = np.sinc(X[:, 0]) + 0.05 * rng.standard_normal(400)
+        >>> X = np.random.default_rng(7).uniform(-3, 3, (400, 1))
+        >>> y = np.sinc(X[:, 0])
         >>> model = OnlineLSSVMRegressor(gamma=1.0, max_basis=12).partial_fit(X, y)
         >>> one_pass = model.score(X, y)
         >>> bool(model.refit(X, y).score(X, y) > one_pass)
@@ -259,9 +224,8 @@ class OnlineLSSVMRegressor(Regression, OnlineModel):
         --------
         >>> import numpy as np
         >>> from kernsift import OnlineLSSVMRegressor
-        >>> rng = np.random.default_rng(7)
-        >>> X = rng.uniform(-3, 3, (400, 1))
-        >>> y = np.sinc(X[:, 0]) + 0.05 * rng.standard_normal(400)
+        >>> X = np.random.default_rng(7).uniform(-3, 3, (400, 1))
+        >>> y = np.sinc(X[:, 0])
         >>> model = OnlineLSSVMRegressor(gamma=1.0).partial_fit(X[:100], y[:100])
         >>> for x, target in zip(X[100:], y[100:]):
         ...     model.update(x, target)
@@ -290,9 +254,8 @@ class OnlineLSSVMRegressor(Regression, OnlineModel):
         --------
         >>> import numpy as np
         >>> from kernsift import OnlineLSSVMRegressor
-        >>> rng = np.random.default_rng(7)
-        >>> X = rng.uniform(-3, 3, (400, 1))
-        >>> y = np.sinc(X[:, 0]) + 0.05 * rng.standard_normal(400)
+        >>> X = np.random.default_rng(7).uniform(-3, 3, (400, 1))
+        >>> y = np.sinc(X[:, 0])
         >>> model = OnlineLSSVMRegressor(gamma=1.0).fit(X, y)
         >>> bool(abs(model.predict_one(np.array([0.0])) - 1.0) < 0.1)
         True

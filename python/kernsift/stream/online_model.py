@@ -24,9 +24,8 @@ class OnlineModel(Learning):
         --------
         >>> import numpy as np
         >>> from kernsift import OnlineLSSVMRegressor
-        >>> rng = np.random.default_rng(7)
-        >>> X = rng.uniform(-3, 3, (400, 1))
-        >>> y = np.sinc(X[:, 0]) + 0.05 * rng.standard_normal(400)
+        >>> X = np.random.default_rng(7).uniform(-3, 3, (400, 1))
+        >>> y = np.sinc(X[:, 0])
         >>> model = OnlineLSSVMRegressor(gamma=1.0).fit(X, y)
         >>> model.prune(8).n_basis_
         8
@@ -88,9 +87,8 @@ class OnlineModel(Learning):
         --------
         >>> import numpy as np
         >>> from kernsift import OnlineLSSVMRegressor
-        >>> rng = np.random.default_rng(7)
-        >>> X = rng.uniform(-3, 3, (400, 1))
-        >>> y = np.sinc(X[:, 0]) + 0.05 * rng.standard_normal(400)
+        >>> X = np.random.default_rng(7).uniform(-3, 3, (400, 1))
+        >>> y = np.sinc(X[:, 0])
         >>> found = OnlineLSSVMRegressor(gamma=1.0).fit(X, y).health()
         >>> found["sound"], found["problems"]
         (True, [])

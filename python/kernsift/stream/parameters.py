@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any
-
-from numpy.typing import ArrayLike
+from typing import Any, ClassVar
 
 from .. import _core
-from ..base.kernel import LEARNING_CONSTRAINTS
+from ..base.kernel import LEARNING_CONSTRAINTS, KernelParameters, parameters
 from ..base.memory import check_memory
 from ..base.validation import Interval, StrOptions
 from .core_model import ADMISSIONS, CoreModel
@@ -17,10 +15,11 @@ from .ridge import FIRST_RIDGE
 ENGINES = {"orthonormal": _core.OnlineLSSVM, "inverse": _core.OnlineInverse}
 
 
-class OnlineParameters(CoreModel):
-    """Parameters, and the core made from them."""
+@parameters
+class StreamParameters(KernelParameters):
+    """Parameters of the online estimators."""
 
-    _parameter_constraints: dict[str, list[Any]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LEARNING_CONSTRAINTS,
         "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"gcv"})],
         "max_basis": [Interval(Integral, 1, None, closed="left"), None],
@@ -41,54 +40,29 @@ class OnlineParameters(CoreModel):
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        *,
-        kernel: str = "rbf",
-        gamma: str | float | ArrayLike = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        alpha: float | str = 0.1,
-        max_basis: int | None = 500,
-        novelty_tol: float = 1e-2,
-        usefulness_tol: float = 1e-4,
-        admission: str = "product",
-        fit_intercept: bool = True,
-        engine: str = "orthonormal",
-        swap_until: int | str | None = "auto",
-        exact_rows: int | str = "auto",
-        oversample: int = 1,
-        hysteresis: float = 1.0,
-        forgetting: float = 1.0,
-        learn_rows: int = 2000,
-        window: int | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int | bool = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.alpha = alpha
-        self.max_basis = max_basis
-        self.novelty_tol = novelty_tol
-        self.usefulness_tol = usefulness_tol
-        self.admission = admission
-        self.fit_intercept = fit_intercept
-        self.engine = engine
-        self.swap_until = swap_until
-        self.exact_rows = exact_rows
-        self.oversample = oversample
-        self.hysteresis = hysteresis
-        self.forgetting = forgetting
-        self.learn_rows = learn_rows
-        self.window = window
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    alpha: float | str = 0.1
+    max_basis: int | None = 500
+    novelty_tol: float = 0.01
+    usefulness_tol: float = 0.0001
+    admission: str = "product"
+    fit_intercept: bool = True
+    engine: str = "orthonormal"
+    swap_until: int | str | None = "auto"
+    exact_rows: int | str = "auto"
+    oversample: int = 1
+    hysteresis: float = 1.0
+    forgetting: float = 1.0
+    learn_rows: int = 2000
+    window: int | None = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int | bool = 0
 
-    on_full: str = "prune"  # what an admission means at the cap; a parameter of KRLS only
+
+class OnlineParameters(StreamParameters, CoreModel):
+    """Parameters, and the core made from them."""
+
+    on_full = "prune"  # what an admission means at the cap; a parameter of KRLS only
 
     def _settings(self, n: int, n_outputs: int, whole: bool) -> dict[str, Any]:
         """Settings of the core, for a stream that begins with n rows, the `whole` of it or not."""

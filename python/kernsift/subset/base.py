@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 from .. import _core
 from ..base.canonical import Table, canonical_table, draw_seed
 from ..base.expansion import Expansion, KernelExpansion
-from ..base.kernel import LEARNING_CONSTRAINTS
+from ..base.kernel import LEARNING_CONSTRAINTS, KernelParameters, parameters
 from ..base.progress import progress
 from ..base.targets import Rows
 from ..base.threads import n_threads
@@ -44,10 +44,11 @@ _EPS = np.finfo(np.float64).eps
 _MAY_CHANGE = ("alpha", "keep_path", "keep_sums", "n_jobs")
 
 
-class SubsetBase(Expansion):
-    """Parameters, basis, state and solution; the subclasses say what a target is."""
+@parameters
+class SubsetParameters(KernelParameters):
+    """Parameters of the subset estimators."""
 
-    _parameter_constraints: dict[str, list[Any]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LEARNING_CONSTRAINTS,
         "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"gcv", "loo"})],
         "basis": [StrOptions(set(SELECTORS)), FeatureVectorSelector, "array-like"],
@@ -63,42 +64,22 @@ class SubsetBase(Expansion):
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        *,
-        kernel: str = "rbf",
-        gamma: str | float | ArrayLike = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        alpha: float | str = "gcv",
-        basis: Any = "pruned",
-        max_basis: int = 500,
-        size: str = "auto",
-        polish: int = 0,
-        oversample: float = 3.0,
-        cycles: int = 1,
-        keep_path: bool = True,
-        keep_sums: bool = True,
-        fit_intercept: bool = True,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.alpha = alpha
-        self.basis = basis
-        self.max_basis = max_basis
-        self.size = size
-        self.polish = polish
-        self.oversample = oversample
-        self.cycles = cycles
-        self.keep_path = keep_path
-        self.keep_sums = keep_sums
-        self.fit_intercept = fit_intercept
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    alpha: float | str = "gcv"
+    basis: Any = "pruned"
+    max_basis: int = 500
+    size: str = "auto"
+    polish: int = 0
+    oversample: float = 3.0
+    cycles: int = 1
+    keep_path: bool = True
+    keep_sums: bool = True
+    fit_intercept: bool = True
+    n_jobs: int | None = None
+    random_state: Any = None
+
+
+class SubsetBase(SubsetParameters, Expansion):
+    """Parameters, basis, state and solution; the subclasses say what a target is."""
 
     # --- the basis ---
 
@@ -281,7 +262,7 @@ class SubsetBase(Expansion):
                 new._solve(new._state, None)
         return self
 
-    def _partial(self, X: ArrayLike, y: ArrayLike, sample_weight: Any, *classes: Any) -> None:
+    def _go_on(self, X: ArrayLike, y: ArrayLike, sample_weight: Any, *classes: Any) -> None:
         self._no_loo("partial_fit")
         self._sums_for("partial_fit")
         if self._basis is not None:

@@ -125,9 +125,8 @@ def tune(
     --------
     >>> import numpy as np
     >>> from kernsift import SubsetLSSVMRegressor, tune
-    >>> rng = np.random.default_rng(7)
-    >>> X = rng.uniform(-3, 3, (500, 1))
-    >>> y = np.sinc(X[:, 0]) + 0.05 * rng.standard_normal(500)
+    >>> X = np.random.default_rng(7).uniform(-3, 3, (500, 1))
+    >>> y = np.sinc(X[:, 0])
     >>> found = tune(SubsetLSSVMRegressor(max_basis=30, random_state=0), X, y, gammas=[0.01, 1.0, 100.0])
     >>> found.best_params_["gamma"]
     1.0
