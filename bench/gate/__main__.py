@@ -33,7 +33,7 @@ from gate.comparison import LIMIT, differences, moved, verdicts  # noqa: E402
 from measure.command import parser, wanted  # noqa: E402
 
 ROOT = HERE.parents[1]
-OBJECTS = "CMakeFiles/_core_v3.dir"
+CORE = "core_v3"  # a target of CMakeLists.txt
 LEVEL = "x86-64-v3"
 
 
@@ -87,20 +87,19 @@ def valgrind(folder: Path) -> tuple[Path, dict[str, str]]:
 
 def objects(build: Path, given: bool) -> list[Path]:
     """The core's objects as they go into the module of level v3."""
-    names = sorted(f"{OBJECTS}/{path.relative_to(ROOT).as_posix()}.o" for path in (ROOT / "cpp/core").rglob("*.cpp"))
     if not given:
         cmake, ninja = shutil.which("cmake", path=search_path()), shutil.which("ninja", path=search_path())
         if not cmake or not ninja:
             raise CannotCount("no cmake or no ninja: pip install the build requirements")
-        options = ["-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DKERNSIFT_LEVELS=v3"]
+        options = ["-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DKERNSIFT_LEVELS=v3", "-DCMAKE_UNITY_BUILD=ON"]
         options += [f"-DCMAKE_PREFIX_PATH={sysconfig.get_path('purelib')}", f"-DCMAKE_MAKE_PROGRAM={ninja}"]
         options += [f"-DPython_EXECUTABLE={sys.executable}"]
         output(cmake, "-S", ROOT, "-B", build, *options)
-        output(ninja, "-C", build, "-j2", *names)
-    missing = [name for name in names if not (build / name).is_file()]
-    if missing:
-        raise CannotCount(f"{missing[0]} is not in the build given with --objects")
-    return [build / name for name in names]
+        output(ninja, "-C", build, "-j2", CORE)
+    found = sorted((build / "CMakeFiles" / f"{CORE}.dir").rglob("*.o"))
+    if not found:
+        raise CannotCount(f"the build given with --objects holds no objects of {CORE}")
+    return found
 
 
 def search_path() -> str:

@@ -160,6 +160,9 @@ class Wholeness {
   bool torn_ = false;
 };
 
+// Rows learned between two checks for Ctrl-C.
+constexpr Index kRowsBetweenSignals = 1024;
+
 void bind_config(py::module_& m);
 void bind_forward(py::module_& m);
 void bind_kernel(py::module_& m);

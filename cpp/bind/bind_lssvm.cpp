@@ -35,8 +35,8 @@ struct Bound {
 };
 
 template <class Problem, class... More>
-std::unique_ptr<Bound<Problem>> make(const Kernel& kernel, const Array& X, const Array& Y, const py::object& part,
-                                     const py::object& start, bool bias, More... more) {
+std::unique_ptr<Bound<Problem>> make_problem(const Kernel& kernel, const Array& X, const Array& Y,
+                                             const py::object& part, const py::object& start, bool bias, More... more) {
   const auto x = rows(X, kernel.n_features(), "X");
   const auto y = rows(Y, -1, "Y");
   if (y.rows() != x.rows()) throw std::invalid_argument("Y must have one row per row of X");
@@ -164,15 +164,16 @@ void bind_problem(py::class_<Bound<Problem>>& bound) {
 void bind_lssvm(py::module_& m) {
   const py::kw_only named;
   py::class_<Bound<DenseProblem>> dense(m, "DenseProblem");
-  dense.def(py::init(&make<DenseProblem>), py::arg("kernel"), named, py::arg("X").noconvert(), py::arg("Y").noconvert(),
-            py::arg("part") = py::none(), py::arg("start") = py::none(), py::arg("fit_intercept"));
+  dense.def(py::init(&make_problem<DenseProblem>), py::arg("kernel"), named, py::arg("X").noconvert(),
+            py::arg("Y").noconvert(), py::arg("part") = py::none(), py::arg("start") = py::none(),
+            py::arg("fit_intercept"));
   bind_problem(dense);
   dense.def_static("memory_needed", &DenseProblem::memory_needed, named, py::arg("n"), py::arg("d"), py::arg("outputs"),
                    py::arg("alphas"));
   dense.def_static("path_memory", &DenseProblem::path_memory, named, py::arg("n"), py::arg("start"), py::arg("d"),
                    py::arg("outputs"), py::arg("step"));
   py::class_<Bound<SparseProblem>> sparse(m, "SparseProblem");
-  sparse.def(py::init(&make<SparseProblem, bool>), py::arg("kernel"), named, py::arg("X").noconvert(),
+  sparse.def(py::init(&make_problem<SparseProblem, bool>), py::arg("kernel"), named, py::arg("X").noconvert(),
              py::arg("Y").noconvert(), py::arg("part") = py::none(), py::arg("start") = py::none(),
              py::arg("fit_intercept"), py::arg("pivot") = true);
   bind_problem(sparse);

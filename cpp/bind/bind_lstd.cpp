@@ -6,14 +6,12 @@ namespace kernsift {
 namespace {
 
 using Flags = py::array_t<bool, py::array::c_style>;
-constexpr Index kRowsBetweenSignals = 1024;
-
-struct Guarded {
+struct GuardedLSTD {
   KernelLSTD model;
   mutable ModelMutex mutex;
   Wholeness whole;
 
-  Guarded(const Kernel& kernel, const LSTDSettings& settings) : model(kernel, settings) {}
+  GuardedLSTD(const Kernel& kernel, const LSTDSettings& settings) : model(kernel, settings) {}
 
   template <class Work>
   auto locked(Work&& work) const {
@@ -35,7 +33,7 @@ const bool* flags(const Flags& a, Index size, const char* name) {
   return a.data();
 }
 
-py::tuple learn(Guarded& self, const Array& S, const Array& r, const Array& S_next, const Flags& terminal,
+py::tuple learn(GuardedLSTD& self, const Array& S, const Array& r, const Array& S_next, const Flags& terminal,
                 const Flags& start) {
   const Index d = self.model.dictionary().kernel().n_features();
   const auto s = rows(S, d, "S"), s_next = rows(S_next, d, "S_next");
@@ -63,7 +61,7 @@ py::tuple learn(Guarded& self, const Array& S, const Array& r, const Array& S_ne
 // What `of` makes of the number of each kernel's state.
 template <class Of>
 auto transitions(Of of) {
-  return [of](const Guarded& self) {
+  return [of](const GuardedLSTD& self) {
     const auto ids = self.locked([&] { return self.model.dictionary().ids(); });
     py::array_t<decltype(of(ids[0]))> out(static_cast<py::ssize_t>(ids.size()));
     std::transform(ids.begin(), ids.end(), out.mutable_data(), of);
@@ -73,46 +71,47 @@ auto transitions(Of of) {
 
 template <class Read>
 auto reading(Read read) {
-  return [read](const Guarded& self) { return self.locked([&] { return read(self.model); }); };
+  return [read](const GuardedLSTD& self) { return self.locked([&] { return read(self.model); }); };
 }
 template <class Read>
 auto reading_vector(Read read) {
-  return [read](const Guarded& self) {
+  return [read](const GuardedLSTD& self) {
     return vector_to_numpy(self.locked([&]() -> Vector { return read(self.model); }));
   };
 }
 template <class Read>
 auto reading_matrix(Read read) {
-  return [read](const Guarded& self) { return to_numpy(self.locked([&]() -> Matrix { return read(self.model); })); };
+  return
+      [read](const GuardedLSTD& self) { return to_numpy(self.locked([&]() -> Matrix { return read(self.model); })); };
 }
 
 }  // namespace
 
 void bind_lstd(py::module_& m) {
   using Model = KernelLSTD;
-  py::class_<Guarded>(m, "KernelLSTD")
+  py::class_<GuardedLSTD>(m, "KernelLSTD")
       .def(py::init([](const Kernel& kernel, const py::kwargs& settings) {
-             return std::make_unique<Guarded>(kernel, settings_of<LSTDSettings>(settings));
+             return std::make_unique<GuardedLSTD>(kernel, settings_of<LSTDSettings>(settings));
            }),
            py::arg("kernel"))
       .def("__reduce__",
-           [](const Guarded& self) {
-             return rebuilt_from<Guarded>(self.model.dictionary().kernel(), to_dict(self.model.settings()),
-                                          self.locked([&] { return self.model.save(); }));
+           [](const GuardedLSTD& self) {
+             return rebuilt_from<GuardedLSTD>(self.model.dictionary().kernel(), to_dict(self.model.settings()),
+                                              self.locked([&] { return self.model.save(); }));
            })
       .def(
           "restore",
-          [](Guarded& self, const py::dict& state) {
+          [](GuardedLSTD& self, const py::dict& state) {
             const Arrays arrays = from_dict(state);
             self.locked([&] { self.model.load(arrays); });
           },
           py::arg("state"))
-      .def("state", [](const Guarded& self) { return to_dict(self.locked([&] { return self.model.save(); })); })
+      .def("state", [](const GuardedLSTD& self) { return to_dict(self.locked([&] { return self.model.save(); })); })
       .def("learn", &learn, py::arg("S").noconvert(), py::arg("r").noconvert(), py::arg("S_next").noconvert(),
            py::arg("terminal").noconvert(), py::arg("start").noconvert())
       .def(
           "predict",
-          [](const Guarded& self, const Array& S) {
+          [](const GuardedLSTD& self, const Array& S) {
             const auto s = rows(S, self.model.dictionary().kernel().n_features(), "S");
             Array out = array(s.rows());
             Eigen::Map<RowMatrix> values(out.mutable_data(), s.rows(), 1);
@@ -120,8 +119,8 @@ void bind_lstd(py::module_& m) {
             return out;
           },
           py::arg("S").noconvert())
-      .def_property_readonly("settings", [](const Guarded& self) { return to_dict(self.model.settings()); })
-      .def_property_readonly("kernel", [](const Guarded& self) { return self.model.dictionary().kernel(); })
+      .def_property_readonly("settings", [](const GuardedLSTD& self) { return to_dict(self.model.settings()); })
+      .def_property_readonly("kernel", [](const GuardedLSTD& self) { return self.model.dictionary().kernel(); })
       .def_property_readonly("basis", reading_matrix([](const Model& x) { return Matrix(x.dictionary().vectors()); }))
       // The dictionary numbers states, two a transition.
       .def_property_readonly("indices", transitions([](std::int64_t id) { return id / 2; }))
@@ -132,7 +131,7 @@ void bind_lstd(py::module_& m) {
       .def_property_readonly("n_basis", reading([](const Model& x) { return x.dictionary().size(); }))
       .def_property_readonly("rows_seen", reading([](const Model& x) { return x.transitions(); }))
       .def_property_readonly("skipped", reading([](const Model& x) { return x.skipped(); }))
-      .def_property_readonly("counters", [](const Guarded& self) {
+      .def_property_readonly("counters", [](const GuardedLSTD& self) {
         const Counters c = self.locked([&] { return self.model.counters(); });
         return py::array_t<std::int64_t>(static_cast<py::ssize_t>(c.size()), c.data());
       });

@@ -18,8 +18,6 @@ namespace {
 template <class Model>
 constexpr bool kBeyondThePapers = std::is_same_v<Model, OnlineModel>;
 
-constexpr Index kRowsBetweenSignals = 1024;
-
 // Learns rows a bounded number at a time, so that Ctrl-C is heard between two of them.
 template <class Model, class Log>
 void learn_in_steps(Guarded<Model>& self, const Rows& x, const Rows& y, const ConstVectorRef& v, bool exact_apriori,

@@ -13,8 +13,9 @@ struct BoundWidths {
   std::mutex lock;
 };
 
-std::unique_ptr<BoundWidths> make(const std::string& kernel, const Array& X, const Array& landmarks, const Array& Y,
-                                  const Array& weight, const Array& within, bool fit_intercept, double jitter) {
+std::unique_ptr<BoundWidths> make_widths(const std::string& kernel, const Array& X, const Array& landmarks,
+                                         const Array& Y, const Array& weight, const Array& within, bool fit_intercept,
+                                         double jitter) {
   const auto x = rows(X, -1, "X");
   const auto z = rows(landmarks, x.cols(), "landmarks");
   const auto y = rows(Y, -1, "Y");
@@ -81,7 +82,7 @@ double error_on(BoundWidths& self, const Array& point, const Array& X, const Arr
 void bind_widths(py::module_& m) {
   const py::kw_only named;
   py::class_<BoundWidths>(m, "WidthProblem")
-      .def(py::init(&make), py::arg("kernel"), named, py::arg("X").noconvert(), py::arg("landmarks").noconvert(),
+      .def(py::init(&make_widths), py::arg("kernel"), named, py::arg("X").noconvert(), py::arg("landmarks").noconvert(),
            py::arg("Y").noconvert(), py::arg("weight").noconvert(), py::arg("within").noconvert(),
            py::arg("fit_intercept"), py::arg("jitter"))
       .def("__reduce__",

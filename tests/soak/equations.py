@@ -109,7 +109,7 @@ class Copy:
         self.tree, self.build = folder / "tree", folder / "build"
         self._copy_tree()
         self._configure()
-        self._module = f"_core_{LEVEL}"
+        self._core = f"CMakeFiles/core_{LEVEL}.dir"
         if objects:
             self._take(objects)
         else:
@@ -143,10 +143,10 @@ class Copy:
 
     def _take(self, objects: Path) -> None:
         """Objects of a build folder of this very tree."""
-        source = objects / "CMakeFiles" / f"{self._module}.dir"
-        if not source.is_dir():
-            raise SystemExit(f"equations: {objects} holds no objects of the level {LEVEL}")
-        shutil.copytree(source, self.build / "CMakeFiles" / source.name, dirs_exist_ok=True)
+        if not (objects / self._core / "cpp").is_dir():
+            raise SystemExit(f"equations: {objects} holds no objects of single files of the level {LEVEL}")
+        for folder in (self._core, f"CMakeFiles/_core_{LEVEL}.dir"):
+            shutil.copytree(objects / folder, self.build / folder, dirs_exist_ok=True)
 
     def _library(self) -> str:
         listed = self._output(["ninja", "-C", str(self.build), "-t", "targets", "all"])
@@ -170,7 +170,7 @@ class Copy:
     def compile(self, place: Place, wrong: str) -> bool:
         """Compile the place's file with another statement there, and link; False where it does not compile."""
         source = self.tree / "cpp" / "core" / place.file
-        target = f"CMakeFiles/{self._module}.dir/cpp/core/{place.file}.o"
+        target = f"{self._core}/cpp/core/{place.file}.o"
         command, text = self._command(target), source.read_text(encoding="utf-8")
         stamp = source.stat()
         try:

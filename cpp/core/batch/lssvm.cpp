@@ -1,12 +1,12 @@
 #include "core/batch/lssvm.hpp"
 
 #include <Eigen/Cholesky>
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <limits>
 
 #include "core/base/interrupt.hpp"
 #include "core/kernel/gram.hpp"
+#include "core/linalg/symmetric_eigen.hpp"
 #include "core/ridge/leave_one_out.hpp"
 
 namespace kernsift {
@@ -112,7 +112,7 @@ Vector dense_loo_grid(const Kernel& kernel, const Rows& X, const Rows& Y, const 
   const Vector s = v.cwiseSqrt();
   Matrix Q;
   scaled_gram(kernel, X, s, Q);
-  Eigen::SelfAdjointEigenSolver<Matrix> eigen(Q.topRows(n));  // reads the lower triangle
+  SymmetricEigen eigen(Q.topRows(n));  // reads the lower triangle
   Q.resize(0, 0);
   Vector errors = Vector::Constant(mus.size(), std::numeric_limits<double>::quiet_NaN());
   if (eigen.info() != Eigen::Success) return errors;

@@ -1,7 +1,6 @@
 #include "core/batch/sparse_lssvm.hpp"
 
 #include <Eigen/Cholesky>
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -11,6 +10,7 @@
 #include "core/base/interrupt.hpp"
 #include "core/kernel/gram.hpp"
 #include "core/linalg/pivoted_cholesky.hpp"
+#include "core/linalg/symmetric_eigen.hpp"
 #include "core/ridge/leave_one_out.hpp"
 
 namespace kernsift {
@@ -18,7 +18,7 @@ namespace kernsift {
 namespace {
 
 constexpr double kRankFloor = 1e-12;  // of the largest k(x,x)
-constexpr Index kTile = 256;          // rows at a time
+constexpr Index kSparseTile = 256;    // rows at a time
 
 // Weighted means, zero without a bias.
 struct Centre {
@@ -37,9 +37,9 @@ struct Centre {
 // Zc'V Zc, lower triangle.
 Matrix cross_product(const Matrix& Z, const Centre& centre, const ConstVectorRef& v) {
   Matrix M = Matrix::Zero(Z.cols(), Z.cols()), tile;
-  for (Index first = 0; first < Z.rows(); first += kTile) {
+  for (Index first = 0; first < Z.rows(); first += kSparseTile) {
     check_interrupt();
-    const Index count = std::min(kTile, Z.rows() - first);
+    const Index count = std::min(kSparseTile, Z.rows() - first);
     tile = Z.middleRows(first, count).rowwise() - centre.z.transpose();
     tile.array().colwise() *= v.segment(first, count).array().sqrt();
     M.selfadjointView<Eigen::Lower>().rankUpdate(tile.transpose());
@@ -127,10 +127,10 @@ SparseBasis::SparseBasis(const Kernel& kernel, const Rows& X, std::vector<Index>
   kernel.prepare(chosen, prepared);
   const Panels elements = panels_of(prepared, 0, rank, kernel.n_features());
   PreparedRows tile;
-  Matrix padded, K(rank, kTile);
-  for (Index first = 0; first < static_cast<Index>(others.size()); first += kTile) {
+  Matrix padded, K(rank, kSparseTile);
+  for (Index first = 0; first < static_cast<Index>(others.size()); first += kSparseTile) {
     check_interrupt();
-    const Index count = std::min(kTile, static_cast<Index>(others.size()) - first);
+    const Index count = std::min(kSparseTile, static_cast<Index>(others.size()) - first);
     const std::vector<Index> here(others.begin() + first, others.begin() + first + count);
     kernel.prepare(gather(X, here), tile);
     auto k = K.leftCols(count);
@@ -178,9 +178,9 @@ bool solve_sparse(const SparseBasis& basis, const Rows& Y, const ConstVectorRef&
   out.directions.setZero(kRowPanel, n * panels);
   out.slack.resize(rows);
   Matrix tile;
-  for (Index first = 0; first < rows; first += kTile) {  // a whole number of panels, the last tile excepted
+  for (Index first = 0; first < rows; first += kSparseTile) {  // a whole number of panels, the last tile excepted
     check_interrupt();
-    const Index count = std::min(kTile, rows - first);
+    const Index count = std::min(kSparseTile, rows - first);
     tile = (Z.middleRows(first, count).rowwise() - centre.z.transpose()).transpose();
     G.solveInPlace(tile);
     out.slack.segment(first, count) =
@@ -200,16 +200,16 @@ Vector sparse_loo_grid(const SparseBasis& basis, const Rows& Y, const ConstVecto
   const Index n = Z.cols(), outputs = Y.cols();
   const Centre centre(Z, Y, v, bias);
   Vector errors = Vector::Constant(mus.size(), std::numeric_limits<double>::quiet_NaN());
-  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(cross_product(Z, centre, v));
+  const SymmetricEigen eigen(cross_product(Z, centre, v));
   if (eigen.info() != Eigen::Success) return errors;
   const Matrix& Q = eigen.eigenvectors();
   const Vector values = eigen.eigenvalues().cwiseMax(0.0);
   const Matrix q_y = Q.transpose() * project(Z, centre, v, residual_of(Z, Y, centre, Matrix::Zero(n, outputs)));
   LeaveOneOutGrid grid(values, q_y, mus, centre.inverse_total);
   Matrix tile, y;
-  for (Index first = 0; first < Z.rows(); first += kTile) {
+  for (Index first = 0; first < Z.rows(); first += kSparseTile) {
     check_interrupt();
-    const Index count = std::min(kTile, Z.rows() - first);
+    const Index count = std::min(kSparseTile, Z.rows() - first);
     tile.noalias() = Q.transpose() * (Z.middleRows(first, count).rowwise() - centre.z.transpose()).transpose();
     y = Y.middleRows(first, count).rowwise() - centre.y.transpose();
     const auto weights = v.segment(first, count);
@@ -227,10 +227,10 @@ void sparse_variance(const Kernel& kernel, const Rows& vectors, const ConstMatri
   kernel.prepare(vectors, elements);
   kernel.prepare(X, rows);
   const Panels panels = panels_of(elements, 0, n, kernel.n_features());
-  Matrix padded, K(n, kTile), W;
-  for (Index first = 0; first < X.rows(); first += kTile) {
+  Matrix padded, K(n, kSparseTile), W;
+  for (Index first = 0; first < X.rows(); first += kSparseTile) {
     check_interrupt();
-    const Index count = std::min(kTile, X.rows() - first);
+    const Index count = std::min(kSparseTile, X.rows() - first);
     auto k = K.leftCols(count);
     kernel_columns(kernel, panels, rows, first, count, padded, k);
     W = k;

@@ -15,7 +15,7 @@ namespace kernsift {
 
 namespace {
 
-constexpr Index kTile = 256;
+constexpr Index kGradientTile = 256;
 
 // sum over pairs of E(l, i) (x_ij - z_lj)^2, or of E(l, i) |x_ij - z_lj|, for each feature j, while tiles of E arrive.
 class PairSums {
@@ -117,8 +117,8 @@ bool WidthProblem::factor(const Kernel& kernel, double alpha) {
   k_mean_ = bias_ ? Vector(K * v_ / total_) : Vector(Vector::Zero(m));
   L_ = alpha * KZ_;
   L_.diagonal().array() += jitter_ * total_;
-  for (Index first = 0; first < n; first += kTile) {
-    const Index count = std::min(kTile, n - first);
+  for (Index first = 0; first < n; first += kGradientTile) {
+    const Index count = std::min(kGradientTile, n - first);
     auto S = W.middleCols(first, count);
     S = (K.middleCols(first, count).colwise() - k_mean_) * root_.segment(first, count).asDiagonal();
     L_.selfadjointView<Eigen::Lower>().rankUpdate(S);  // [BEYOND B1]
@@ -126,8 +126,8 @@ bool WidthProblem::factor(const Kernel& kernel, double alpha) {
   Eigen::LLT<Eigen::Ref<Matrix>> llt(L_);
   if (llt.info() != Eigen::Success) return false;
   const auto L = L_.triangularView<Eigen::Lower>();
-  for (Index first = 0; first < n; first += kTile) {
-    auto tile = W.middleCols(first, std::min(kTile, n - first));
+  for (Index first = 0; first < n; first += kGradientTile) {
+    auto tile = W.middleCols(first, std::min(kGradientTile, n - first));
     L.solveInPlace(tile);
   }
   return true;
@@ -198,8 +198,8 @@ void WidthProblem::differentiate(const Kernel& kernel, double alpha, bool of_lan
     right.leftCols(T_.cols()) = parts.p;
     right.leftCols(T_.cols()).noalias() -= W.transpose() * phi;
     right.rightCols(T_.cols()) = parts.rho;
-    for (Index first = 0; first < n; first += kTile) {
-      const Index count = std::min(kTile, n - first);
+    for (Index first = 0; first < n; first += kGradientTile) {
+      const Index count = std::min(kGradientTile, n - first);
       scaled_ = W.middleCols(first, count) * parts.q.segment(first, count).cwiseSqrt().asDiagonal();
       N.selfadjointView<Eigen::Lower>().rankUpdate(scaled_);
     }
@@ -212,10 +212,10 @@ void WidthProblem::differentiate(const Kernel& kernel, double alpha, bool of_lan
 
   PairSums pairs(kernel.row().sum, coordinates(z_, 0, m, d), of_landmarks);
   const bool own = kernel.row().slope != kernel.row().block;
-  if (own) slope_.resize(panels_.padded(), std::max(kTile, m));
-  F_.resize(m, kTile);
-  for (Index first = 0; first < n; first += kTile) {
-    const Index count = std::min(kTile, n - first);
+  if (own) slope_.resize(panels_.padded(), std::max(kGradientTile, m));
+  F_.resize(m, kGradientTile);
+  for (Index first = 0; first < n; first += kGradientTile) {
+    const Index count = std::min(kGradientTile, n - first);
     auto F = F_.leftCols(count);
     const auto w = W.middleCols(first, count);
     F.noalias() = left * right.middleRows(first, count).transpose();
@@ -322,9 +322,9 @@ double WidthProblem::error_on(const ConstVectorRef& point, const Rows& X, const 
   const Vector intercept = y_mean_ - b.transpose() * k_mean_;
   double sum = within.sum();
   PreparedRows rows;
-  RowMatrix fitted(kTile, T_.cols());
-  for (Index first = 0; first < X.rows(); first += kTile) {
-    const Index count = std::min(kTile, X.rows() - first);
+  RowMatrix fitted(kGradientTile, T_.cols());
+  for (Index first = 0; first < X.rows(); first += kGradientTile) {
+    const Index count = std::min(kGradientTile, X.rows() - first);
     kernel.prepare(X.middleRows(first, count), rows);
     kernel.expand(panels_, coef, intercept, rows, 0, count, fitted.topRows(count));
     sum +=

@@ -31,9 +31,15 @@ void linear(const Kernel&, Eigen::ArrayXXf&) {}
 }  // namespace single_values
 
 namespace {
+<<<<<<< HEAD
 constexpr Index kTile = 64;
 constexpr double kFarSingle = 64.0;     // 6e-8 of it is 4e-6 of the exponent
 constexpr double kBeyondSingle = 1e30;  // a squared distance: every stationary kernel is 0 so far away
+=======
+constexpr Index kSingleTile = 64;
+constexpr double kFarSingle = 64.0;  // 6e-8 of it is 4e-6 of the exponent
+constexpr double kBeyondSingle = 1e30;  // a squared distance: no kernel is felt so far away
+>>>>>>> build
 }  // namespace
 
 SingleExpansion::SingleExpansion(const Kernel& kernel, const Rows& vectors, const ConstMatrixRef& coef,
@@ -75,7 +81,7 @@ void SingleExpansion::kernel_values(const Eigen::MatrixXf& z, const Eigen::RowVe
 }
 
 void SingleExpansion::evaluate(const SingleRows& X, SingleRowsOut out, Index threads) const {
-  constexpr Index kPart = 32 * kTile;
+  constexpr Index kPart = 32 * kSingleTile;
   parallel_for((X.rows() + kPart - 1) / kPart, static_cast<int>(threads), [&](Index part) {
     const Index begin = part * kPart, n = std::min(kPart, X.rows() - begin);
     evaluate_part(X.middleRows(begin, n), out.middleRows(begin, n));
@@ -84,16 +90,16 @@ void SingleExpansion::evaluate(const SingleRows& X, SingleRowsOut out, Index thr
 
 void SingleExpansion::evaluate_part(const SingleRows& X, SingleRowsOut out) const {
   const Index m = vectors_.rows(), c = coef_.cols();
-  RowMatrix rows(kTile, X.cols()), one(1, c);
+  RowMatrix rows(kSingleTile, X.cols()), one(1, c);
   PreparedRows prepared;
-  Eigen::MatrixXf z(X.cols(), kTile);
-  Eigen::RowVectorXf norm(kTile);
-  Tile K(m, kTile);
+  Eigen::MatrixXf z(X.cols(), kSingleTile);
+  Eigen::RowVectorXf norm(kSingleTile);
+  Tile K(m, kSingleTile);
   Vector values(m);
   z.setZero();  // a short tile is evaluated whole
   norm.setZero();
-  for (Index first = 0; first < X.rows(); first += kTile) {
-    const Index n = std::min(kTile, X.rows() - first);
+  for (Index first = 0; first < X.rows(); first += kSingleTile) {
+    const Index n = std::min(kSingleTile, X.rows() - first);
     rows.topRows(n) = X.middleRows(first, n).cast<double>();
     kernel_.prepare(rows.topRows(n), prepared);
     for (Index r = 0; r < n; ++r) {

@@ -8,7 +8,7 @@
 namespace kernsift {
 
 namespace {
-constexpr Index kTile = 256;  // a multiple of kPanel: only the last tile is padded
+constexpr Index kGramTile = 256;  // a multiple of kPanel: only the last tile is padded
 }
 
 Panels panels_of(const PreparedRows& rows, Index first, Index count, Index n_features) {
@@ -27,9 +27,9 @@ RowMatrix gather(const Rows& X, const std::vector<Index>& which) {
 void gram_lower(const Kernel& kernel, const PreparedRows& rows, Matrix& storage) {
   const Index n = rows.size();
   storage.resize(round_up(n, kPanel), n);
-  for (Index first = 0; first < n; first += kTile) {  // these elements against the rows up to the diagonal block
+  for (Index first = 0; first < n; first += kGramTile) {  // these elements against the rows up to the diagonal block
     check_interrupt();
-    const Index count = std::min(kTile, n - first);
+    const Index count = std::min(kGramTile, n - first);
     const Panels elements = panels_of(rows, first, count, kernel.n_features());
     kernel.block(elements, rows, 0, first + count, storage.block(first, 0, elements.padded(), first + count));
   }
@@ -49,9 +49,8 @@ void expand_rows(const Kernel& kernel, const Rows& vectors, const Rows& coef, co
   const Panels elements = panels_of(prepared, 0, vectors.rows(), kernel.n_features());
   Matrix padded = Matrix::Zero(elements.padded(), coef.cols());
   padded.topRows(coef.rows()) = coef;
-  constexpr Index kTile = 256;
-  parallel_for((X.rows() + kTile - 1) / kTile, threads, [&](Index task) {
-    const Index first = task * kTile, count = std::min(kTile, X.rows() - first);
+  parallel_for((X.rows() + kGramTile - 1) / kGramTile, threads, [&](Index task) {
+    const Index first = task * kGramTile, count = std::min(kGramTile, X.rows() - first);
     PreparedRows tile;
     kernel.prepare(X.middleRows(first, count), tile);
     kernel.expand(elements, padded, intercept, tile, 0, count, out.middleRows(first, count));

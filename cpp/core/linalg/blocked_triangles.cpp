@@ -10,11 +10,19 @@ namespace kernsift {
 
 namespace {
 
+<<<<<<< HEAD
 constexpr Index kBlock = 128;   // columns of a step
 constexpr Index kStripe = 256;  // columns of a task: every one reads the rows of the other factor again
 constexpr Index kSmall = 1024;  // size of a matrix that is one task
 constexpr Index kColumns = 64;  // right-hand sides of a task
 constexpr Index kPart = 512;    // rows of a task
+=======
+constexpr Index kBlock = 128;      // columns of a step
+constexpr Index kStripe = 256;     // columns of a task: every one reads the rows of the other factor again
+constexpr Index kSmall = 1024;     // size of a matrix that is one task
+constexpr Index kRightSides = 64;  // right-hand sides of a task
+constexpr Index kPart = 512;       // rows of a task
+>>>>>>> build
 
 constexpr Index parts_of(Index n, Index size) { return (n + size - 1) / size; }
 
@@ -50,7 +58,7 @@ void add_outer(const ConstMatrixRef& W, double scale, int threads, MatrixRef A) 
 }
 
 void solve_columns(const Rows& L, int threads, MatrixRef K) {
-  in_parts(K.cols(), kColumns, threads, [&](Index first, Index count) {
+  in_parts(K.cols(), kRightSides, threads, [&](Index first, Index count) {
     auto columns = K.middleCols(first, count);
     L.triangularView<Eigen::Lower>().solveInPlace(columns);
   });

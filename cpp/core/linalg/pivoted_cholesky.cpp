@@ -9,7 +9,7 @@ namespace kernsift {
 
 namespace {
 
-constexpr Index kBlock = 64;
+constexpr Index kPivotBlock = 64;
 
 // Exchanges rows and columns i < p of a symmetric matrix of which the lower triangle is stored; the finished
 // columns before i move with them.
@@ -28,8 +28,8 @@ Index pivoted_cholesky(MatrixRef A, double floor, std::vector<Index>& order) {
   order.resize(n);
   std::iota(order.begin(), order.end(), Index{0});
   Vector left = A.diagonal();  // diagonal of the residual
-  for (Index first = 0; first < n; first += kBlock) {
-    const Index end = std::min(n, first + kBlock);
+  for (Index first = 0; first < n; first += kPivotBlock) {
+    const Index end = std::min(n, first + kPivotBlock);
     for (Index j = first; j < end; ++j) {
       Index p = j;
       for (Index i = j + 1; i < n; ++i)

@@ -1,12 +1,17 @@
 #include "core/ridge/ridge_problem.hpp"
 
+<<<<<<< HEAD
 #include <Eigen/Eigenvalues>
+=======
+#include <Eigen/Cholesky>
+>>>>>>> build
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
 
 #include "core/linalg/blocked_triangles.hpp"
+#include "core/linalg/symmetric_eigen.hpp"
 #include "core/ridge/evidence.hpp"
 
 namespace kernsift {
@@ -17,7 +22,7 @@ constexpr double kEps = std::numeric_limits<double>::epsilon();
 
 struct RidgeProblem::Spectrum {
   explicit Spectrum(const Matrix& M) : solver(M), values(solver.eigenvalues().cwiseMax(0.0)) {}
-  Eigen::SelfAdjointEigenSolver<Matrix> solver;
+  SymmetricEigen solver;
   Vector values;
   Matrix projected;
 };

@@ -13,7 +13,7 @@
 namespace kernsift {
 
 namespace {
-constexpr Index kChunk = 256;         // rows prepared together
+constexpr Index kLiteralChunk = 256;  // rows prepared together
 constexpr double kResolution = 1e-9;  // of `is_resolved`: an explicit inverse keeps half as many digits as a factor
 
 // A diagonal entry to divide by. Where rounding has left nothing of it (weights or kernel values lie further apart than
@@ -52,8 +52,8 @@ void LiteralModel::reserve(Index kernels) {
 
 void LiteralModel::learn(const Rows& X, const Rows& Y, const ConstVectorRef& v, LearnLog log) {
   coef_.known = false;
-  for (Index first = 0; first < X.rows(); first += kChunk) {
-    const Index count = std::min(kChunk, X.rows() - first);
+  for (Index first = 0; first < X.rows(); first += kLiteralChunk) {
+    const Index count = std::min(kLiteralChunk, X.rows() - first);
     dictionary_.kernel().prepare(X.middleRows(first, count), prepared_);
     for (Index r = 0; r < count; ++r) {
       const Index i = first + r;

@@ -9,7 +9,7 @@
 namespace kernsift {
 
 namespace {
-constexpr Index kChunk = 128;  // transitions prepared together
+constexpr Index kTransitions = 128;  // transitions prepared together
 // Delta and Delta_b are sums of terms of either sign: what is left of them must be more than rounding.
 constexpr double kFloor = 1e-10;
 }  // namespace
@@ -42,8 +42,8 @@ void KernelLSTD::reserve(Index n) {
 void KernelLSTD::learn(const Rows& S, const ConstVectorRef& r, const Rows& S_next, const bool* terminal,
                        const bool* start, LSTDLog log) {
   RowMatrix& states = work_.states;
-  for (Index first = 0; first < S.rows(); first += kChunk) {
-    const Index count = std::min(kChunk, S.rows() - first);
+  for (Index first = 0; first < S.rows(); first += kTransitions) {
+    const Index count = std::min(kTransitions, S.rows() - first);
     if (states.rows() < 2 * count) states.resize(2 * count, S.cols());
     for (Index j = 0; j < count; ++j) {
       states.row(2 * j) = S.row(first + j);

@@ -1,10 +1,10 @@
 #include "core/stream/soundness.hpp"
 
-#include <Eigen/Eigenvalues>
 #include <cmath>
 #include <limits>
 
 #include "core/kernel/gram.hpp"
+#include "core/linalg/symmetric_eigen.hpp"
 
 namespace kernsift {
 
@@ -22,7 +22,7 @@ Matrix kernel_matrix(const Kernel& kernel, const Matrix& vectors) {
 double largest_of(const Matrix& A) { return A.size() > 0 ? A.cwiseAbs().maxCoeff() : 0.0; }
 
 Vector eigenvalues(const Matrix& A) {
-  return Eigen::SelfAdjointEigenSolver<Matrix>(0.5 * (A + A.transpose()), Eigen::EigenvaluesOnly).eigenvalues();
+  return SymmetricEigen(0.5 * (A + A.transpose()), Eigen::EigenvaluesOnly).eigenvalues();
 }
 
 void look_at_kernels(const Arrays& state, const Matrix& K, Soundness& found) {
