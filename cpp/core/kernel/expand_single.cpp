@@ -31,15 +31,9 @@ void linear(const Kernel&, Eigen::ArrayXXf&) {}
 }  // namespace single_values
 
 namespace {
-<<<<<<< HEAD
-constexpr Index kTile = 64;
+constexpr Index kSingleTile = 64;
 constexpr double kFarSingle = 64.0;     // 6e-8 of it is 4e-6 of the exponent
 constexpr double kBeyondSingle = 1e30;  // a squared distance: every stationary kernel is 0 so far away
-=======
-constexpr Index kSingleTile = 64;
-constexpr double kFarSingle = 64.0;  // 6e-8 of it is 4e-6 of the exponent
-constexpr double kBeyondSingle = 1e30;  // a squared distance: no kernel is felt so far away
->>>>>>> build
 }  // namespace
 
 SingleExpansion::SingleExpansion(const Kernel& kernel, const Rows& vectors, const ConstMatrixRef& coef,

@@ -10,19 +10,11 @@ namespace kernsift {
 
 namespace {
 
-<<<<<<< HEAD
-constexpr Index kBlock = 128;   // columns of a step
-constexpr Index kStripe = 256;  // columns of a task: every one reads the rows of the other factor again
-constexpr Index kSmall = 1024;  // size of a matrix that is one task
-constexpr Index kColumns = 64;  // right-hand sides of a task
-constexpr Index kPart = 512;    // rows of a task
-=======
 constexpr Index kBlock = 128;      // columns of a step
 constexpr Index kStripe = 256;     // columns of a task: every one reads the rows of the other factor again
 constexpr Index kSmall = 1024;     // size of a matrix that is one task
 constexpr Index kRightSides = 64;  // right-hand sides of a task
 constexpr Index kPart = 512;       // rows of a task
->>>>>>> build
 
 constexpr Index parts_of(Index n, Index size) { return (n + size - 1) / size; }
 

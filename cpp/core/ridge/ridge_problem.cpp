@@ -1,10 +1,6 @@
 #include "core/ridge/ridge_problem.hpp"
 
-<<<<<<< HEAD
-#include <Eigen/Eigenvalues>
-=======
 #include <Eigen/Cholesky>
->>>>>>> build
 #include <algorithm>
 #include <cmath>
 #include <limits>
