@@ -21,7 +21,8 @@ needs_page = pytest.mark.skipif(not PAGE.is_file(), reason="docs is not beside t
 pytestmark = needs_page
 #: A sentence that says where a block goes, and the block.
 STEP = re.compile(
-    r"^(?:(Above|Below|Instead of) \[[^\]]*\]\(([^)#\s]+)#([^)\s]+)\)|New file `([^`]+)`)(?:[^\n]|\n(?!\n))*:\n\n"
+    r"^(?:(Above|Below|Instead of) \[[^\]]*\]\(([^)#\s]+)#([^)\s]+)\)|New file `([^`]+)`"
+    r"|Above `(\w+)` in `([^`]+)`)(?:[^\n]|\n(?!\n))*:\n\n"
     r"```\w+\n(.*?)^```",
     re.M | re.S,
 )
@@ -37,11 +38,16 @@ def follow(text: str, root: Path) -> list[Path]:
     steps = STEP.findall(text)
     assert len(steps) == text.count("\n```") // 2 > 0, "a block without a place"
     changed = []
-    for where, link, words, new, code in steps:
+    for where, link, words, new, name, page, code in steps:
         if new:
             path = root / new
             assert not path.exists()
             path.write_text(code, encoding="utf-8")
+        elif page:
+            path = root / page
+            lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+            lines.insert(lines.index(f"   {name}\n"), code)
+            path.write_text("".join(lines), encoding="utf-8")
         else:
             path = root / (PAGE.parent / link).resolve().relative_to(ROOT)
             lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
