@@ -707,7 +707,7 @@ def eliminated(A: np.ndarray, b: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("alpha", ["gcv", 1e-3])
 def test_the_solution_loses_no_more_digits_than_normal_equations(alpha):
     """Version 0.1.0 dropped directions below the rounding of the sums whatever the ridge: 1e-7 instead of 1e-11."""
-    worst, benign = 0.0, 0
+    ratios = []
     for seed in range(30, 70):
         rng = np.random.default_rng(seed)
         X = 3 * rng.standard_normal((200, int(rng.integers(1, 4))))
@@ -729,13 +729,15 @@ def test_the_solution_loses_no_more_digits_than_normal_equations(alpha):
         scaled = P.astype(float) * unit * unit[:, None]
         if np.linalg.cond(scaled) > 1e12:
             continue
-        benign += 1
         truth = (exact @ eliminated(P, exact.T @ y)).astype(float)
         normal = D @ (unit * np.linalg.solve(scaled, unit * (D.T @ y)))
         ours, theirs = (np.abs(f - truth).max() / np.abs(truth).max() for f in (model.predict(X), normal))
-        worst = max(worst, ours / max(theirs, 1e-15))
-    assert benign > 20
-    assert worst < 100  # two ways of rounding the same sums: 12 in 400 problems, 7e4 before
+        ratios.append(ours / max(theirs, 1e-15))
+    assert len(ratios) > 20
+    # Two roundings of the same sums: the median says which loses more. Of the quotient of two random errors a hundredth
+    # exceeds 60 and a ten-thousandth 6000; version 0.1.0 reached 7e4.
+    assert np.median(ratios) < 10
+    assert max(ratios) < 1e4
 
 
 def test_another_size_counts_the_rows_that_were_given():
