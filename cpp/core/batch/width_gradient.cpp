@@ -79,53 +79,52 @@ struct WidthProblem::Parts {
 
 WidthProblem::WidthProblem(KernelKind kind, RowMatrix X, RowMatrix landmarks, const Rows& Y,
                            const ConstVectorRef& weight, const ConstVectorRef& within, bool bias, double jitter)
-    : kind_(kind),
-      X_(std::move(X)),
-      Z_(std::move(landmarks)),
-      T_(Y),
-      y_mean_(Vector::Zero(Y.cols())),
-      v_(weight),
-      root_(weight.cwiseSqrt()),
-      within_(within),
-      total_(weight.sum()),
-      jitter_(jitter),
-      bias_(bias) {
-  if (Z_.rows() < 1 || X_.rows() < 1 || !(v_.array() > 0).all())
+    : kind_(kind), jitter_(jitter), data_{std::move(X),
+                                          std::move(landmarks),
+                                          Y,
+                                          Vector::Zero(Y.cols()),
+                                          weight,
+                                          weight.cwiseSqrt(),
+                                          within,
+                                          weight.sum(),
+                                          0.0,
+                                          bias} {
+  if (data_.Z.rows() < 1 || data_.X.rows() < 1 || !(data_.v.array() > 0).all())
     throw std::invalid_argument("widths are learned from rows of positive weight and at least one landmark");
-  rows_ = std::max(total_, static_cast<double>(X_.rows()));
-  if (bias_) y_mean_ = T_.transpose() * v_ / total_;
-  T_.rowwise() -= y_mean_.transpose();
-  T_ = root_.asDiagonal() * T_;
+  data_.rows = std::max(data_.total, static_cast<double>(data_.X.rows()));
+  if (data_.bias) data_.y_mean = data_.T.transpose() * data_.v / data_.total;
+  data_.T.rowwise() -= data_.y_mean.transpose();
+  data_.T = data_.root.asDiagonal() * data_.T;
 }
 
-void WidthProblem::set_landmarks(RowMatrix landmarks) { Z_ = std::move(landmarks); }
+void WidthProblem::set_landmarks(RowMatrix landmarks) { data_.Z = std::move(landmarks); }
 
 bool WidthProblem::factor(const Kernel& kernel, double alpha) {
-  const Index n = X_.rows(), m = Z_.rows();
-  kernel.prepare(X_, x_);
-  kernel.prepare(Z_, z_);
-  panels_ = panels_of(z_, 0, m, X_.cols());
-  K_.resize(panels_.padded(), n);
-  W_.resize(panels_.padded(), n);
+  const Index n = data_.X.rows(), m = data_.Z.rows();
+  kernel.prepare(data_.X, now_.x);
+  kernel.prepare(data_.Z, now_.z);
+  now_.panels = panels_of(now_.z, 0, m, data_.X.cols());
+  now_.K.resize(now_.panels.padded(), n);
+  now_.W.resize(now_.panels.padded(), n);
   Matrix padded;
-  KZ_.resize(m, m);
-  kernel_columns(kernel, panels_, z_, 0, m, padded, KZ_);
+  now_.KZ.resize(m, m);
+  kernel_columns(kernel, now_.panels, now_.z, 0, m, padded, now_.KZ);
 
-  kernel.block(panels_, x_, 0, n, K_);
-  const auto K = K_.topRows(m);
-  auto W = W_.topRows(m);
-  k_mean_ = bias_ ? Vector(K * v_ / total_) : Vector(Vector::Zero(m));
-  L_ = alpha * KZ_;
-  L_.diagonal().array() += jitter_ * total_;
+  kernel.block(now_.panels, now_.x, 0, n, now_.K);
+  const auto K = now_.K.topRows(m);
+  auto W = now_.W.topRows(m);
+  now_.k_mean = data_.bias ? Vector(K * data_.v / data_.total) : Vector(Vector::Zero(m));
+  now_.L = alpha * now_.KZ;
+  now_.L.diagonal().array() += jitter_ * data_.total;
   for (Index first = 0; first < n; first += kGradientTile) {
     const Index count = std::min(kGradientTile, n - first);
     auto S = W.middleCols(first, count);
-    S = (K.middleCols(first, count).colwise() - k_mean_) * root_.segment(first, count).asDiagonal();
-    L_.selfadjointView<Eigen::Lower>().rankUpdate(S);  // [BEYOND B1]
+    S = (K.middleCols(first, count).colwise() - now_.k_mean) * data_.root.segment(first, count).asDiagonal();
+    now_.L.selfadjointView<Eigen::Lower>().rankUpdate(S);  // [BEYOND B1]
   }
-  Eigen::LLT<Eigen::Ref<Matrix>> llt(L_);
+  Eigen::LLT<Eigen::Ref<Matrix>> llt(now_.L);
   if (llt.info() != Eigen::Success) return false;
-  const auto L = L_.triangularView<Eigen::Lower>();
+  const auto L = now_.L.triangularView<Eigen::Lower>();
   for (Index first = 0; first < n; first += kGradientTile) {
     auto tile = W.middleCols(first, std::min(kGradientTile, n - first));
     L.solveInPlace(tile);
@@ -135,39 +134,40 @@ bool WidthProblem::factor(const Kernel& kernel, double alpha) {
 
 // The criterion, and its derivatives with regard to the residuals and the leverages.
 bool WidthProblem::weigh(WidthCriterion criterion, double toll, double alpha, Parts& parts, WidthValue& out) const {
-  const Index n = X_.rows(), c = T_.cols();
-  const auto W = W_.topRows(Z_.rows());
-  parts.theta.noalias() = W * T_;
-  parts.rho = T_;
+  const Index n = data_.X.rows(), c = data_.T.cols();
+  const auto W = now_.W.topRows(data_.Z.rows());
+  parts.theta.noalias() = W * data_.T;
+  parts.rho = data_.T;
   parts.rho.noalias() -= W.transpose() * parts.theta;
-  const Vector squares = parts.rho.rowwise().squaredNorm() + within_;
+  const Vector squares = parts.rho.rowwise().squaredNorm() + data_.within;
   if (criterion == WidthCriterion::evidence) {
-    const double used = rows_ - bias_;
-    const double xi = T_.squaredNorm() + within_.sum() - parts.theta.squaredNorm();
-    Matrix prior = alpha * KZ_;
-    prior.diagonal().array() += jitter_ * total_;
+    const double used = data_.rows - data_.bias;
+    const double xi = data_.T.squaredNorm() + data_.within.sum() - parts.theta.squaredNorm();
+    Matrix prior = alpha * now_.KZ;
+    prior.diagonal().array() += jitter_ * data_.total;
     const Eigen::LLT<Matrix> prior_factor(prior);
     if (prior_factor.info() != Eigen::Success || !(xi > 0)) return false;
     const double dets =
-        2 * (L_.diagonal().array().log().sum() - prior_factor.matrixLLT().diagonal().array().log().sum());
-    out.value = evidence_loss(used * static_cast<double>(c), xi / total_, static_cast<double>(c) * dets) / rows_;
-    parts.cost_slope = used * static_cast<double>(c) / xi / rows_;
-    parts.log_det = static_cast<double>(c) / rows_;
+        2 * (now_.L.diagonal().array().log().sum() - prior_factor.matrixLLT().diagonal().array().log().sum());
+    out.value =
+        evidence_loss(used * static_cast<double>(c), xi / data_.total, static_cast<double>(c) * dets) / data_.rows;
+    parts.cost_slope = used * static_cast<double>(c) / xi / data_.rows;
+    parts.log_det = static_cast<double>(c) / data_.rows;
     return std::isfinite(out.value);
   }
   const Vector g = W.colwise().squaredNorm();
   if (criterion == WidthCriterion::loo) {
-    const Eigen::ArrayXd unit = v_.unaryExpr(&leaving).array() / v_.array();
-    const Eigen::ArrayXd leverage = unit * (g.array() + (bias_ ? 1.0 / total_ : 0.0) * v_.array());
+    const Eigen::ArrayXd unit = data_.v.unaryExpr(&leaving).array() / data_.v.array();
+    const Eigen::ArrayXd leverage = unit * (g.array() + (data_.bias ? 1.0 / data_.total : 0.0) * data_.v.array());
     const Eigen::ArrayXd slack = (1.0 - leverage).cwiseMax(kLeastSlack);
     const double sum = (squares.array() / slack.square()).sum();
     parts.p = (2.0 / slack.square()).matrix().asDiagonal() * parts.rho;
     parts.q = 2.0 * squares.array() * unit / slack.cube();  // [BEYOND B1]
     parts.scale = sum;
-    out.value = sum / total_;
+    out.value = sum / data_.total;
   } else {
-    const double left = rows_ - toll * (g.sum() + bias_), rss = squares.sum();
-    out.value = gcv_score(rows_, rss, left) * (rows_ / total_);
+    const double left = data_.rows - toll * (g.sum() + data_.bias), rss = squares.sum();
+    out.value = gcv_score(data_.rows, rss, left) * (data_.rows / data_.total);
     parts.p = 2.0 * parts.rho;
     parts.q = Vector::Constant(n, 2.0 * toll * rss / left);
     parts.scale = rss;
@@ -176,47 +176,48 @@ bool WidthProblem::weigh(WidthCriterion criterion, double toll, double alpha, Pa
 }
 
 void WidthProblem::differentiate(const Kernel& kernel, double alpha, bool of_landmarks, Parts& parts, WidthValue& out) {
-  const Index n = X_.rows(), m = Z_.rows(), d = X_.cols();
+  const Index n = data_.X.rows(), m = data_.Z.rows(), d = data_.X.cols();
   const bool evidence = parts.q.size() == 0;
-  const auto W = W_.topRows(m);
-  const auto Lt = L_.transpose().triangularView<Eigen::Upper>();
-  const auto K = K_.topRows(m);
+  const auto W = now_.W.topRows(m);
+  const auto Lt = now_.L.transpose().triangularView<Eigen::Upper>();
+  const auto K = now_.K.topRows(m);
 
   // In the coordinates W = L^-1 S', in which A is the identity:
   //   F = dJ/dS L = -(p - S u) b'L - rho u'L + 2 (diag(q) W' - W' N),   u = A^-1 S'p,  N = W diag(q) W'
-  Matrix phi = Matrix::Zero(m, T_.cols()), N = Matrix::Zero(m, m);
+  Matrix phi = Matrix::Zero(m, data_.T.cols()), N = Matrix::Zero(m, m);
   Vector column_sums = Vector::Zero(m);
-  Matrix left(m, 2 * T_.cols()), right(n, 2 * T_.cols());
+  Matrix left(m, 2 * data_.T.cols()), right(n, 2 * data_.T.cols());
   if (evidence) {
-    left << parts.theta, Matrix::Zero(m, T_.cols());
-    right << 2.0 * parts.cost_slope * parts.rho, Matrix::Zero(n, T_.cols());
+    left << parts.theta, Matrix::Zero(m, data_.T.cols());
+    right << 2.0 * parts.cost_slope * parts.rho, Matrix::Zero(n, data_.T.cols());
   } else {
     parts.p /= parts.scale;
     parts.q /= parts.scale;
     phi.noalias() = W * parts.p;
     left << parts.theta, phi;
-    right.leftCols(T_.cols()) = parts.p;
-    right.leftCols(T_.cols()).noalias() -= W.transpose() * phi;
-    right.rightCols(T_.cols()) = parts.rho;
+    right.leftCols(data_.T.cols()) = parts.p;
+    right.leftCols(data_.T.cols()).noalias() -= W.transpose() * phi;
+    right.rightCols(data_.T.cols()) = parts.rho;
     for (Index first = 0; first < n; first += kGradientTile) {
       const Index count = std::min(kGradientTile, n - first);
-      scaled_ = W.middleCols(first, count) * parts.q.segment(first, count).cwiseSqrt().asDiagonal();
-      N.selfadjointView<Eigen::Lower>().rankUpdate(scaled_);
+      now_.scaled = W.middleCols(first, count) * parts.q.segment(first, count).cwiseSqrt().asDiagonal();
+      N.selfadjointView<Eigen::Lower>().rankUpdate(now_.scaled);
     }
     N.triangularView<Eigen::StrictlyUpper>() = N.transpose();
-    if (bias_) {  // the rows are centred: what they have in common does not move. W and rho are orthogonal to V^1/2 1.
-      column_sums = 2.0 * (W * parts.q.cwiseProduct(root_)) - parts.theta * (parts.p.transpose() * root_);
+    if (data_.bias) {  // the rows are centred: what they have in common does not move. W and rho are orthogonal to
+                       // V^1/2 1.
+      column_sums = 2.0 * (W * parts.q.cwiseProduct(data_.root)) - parts.theta * (parts.p.transpose() * data_.root);
       Lt.solveInPlace(column_sums);
     }
   }
 
-  PairSums pairs(kernel.row().sum, coordinates(z_, 0, m, d), of_landmarks);
+  PairSums pairs(kernel.row().sum, coordinates(now_.z, 0, m, d), of_landmarks);
   const bool own = kernel.row().slope != kernel.row().block;
-  if (own) slope_.resize(panels_.padded(), std::max(kGradientTile, m));
-  F_.resize(m, kGradientTile);
+  if (own) now_.slope.resize(now_.panels.padded(), std::max(kGradientTile, m));
+  now_.F.resize(m, kGradientTile);
   for (Index first = 0; first < n; first += kGradientTile) {
     const Index count = std::min(kGradientTile, n - first);
-    auto F = F_.leftCols(count);
+    auto F = now_.F.leftCols(count);
     const auto w = W.middleCols(first, count);
     F.noalias() = left * right.middleRows(first, count).transpose();
     F *= -1.0;  // [BEYOND B2]
@@ -227,15 +228,15 @@ void WidthProblem::differentiate(const Kernel& kernel, double alpha, bool of_lan
       F.noalias() -= 2.0 * N * w;                                   // [BEYOND B2]
     }
     Lt.solveInPlace(F);
-    F = F * root_.segment(first, count).asDiagonal();  // from S to K
-    if (bias_) F.noalias() -= column_sums * (v_.segment(first, count) / total_).transpose();
+    F = F * data_.root.segment(first, count).asDiagonal();  // from S to K
+    if (data_.bias) F.noalias() -= column_sums * (data_.v.segment(first, count) / data_.total).transpose();
     if (own) {
-      kernel.slope(panels_, x_, first, count, slope_.leftCols(count));
-      F.array() *= slope_.topLeftCorner(m, count).array();
+      kernel.slope(now_.panels, now_.x, first, count, now_.slope.leftCols(count));
+      F.array() *= now_.slope.topLeftCorner(m, count).array();
     } else {
       F.array() *= K.middleCols(first, count).array();
     }
-    pairs.add(F, coordinates(x_, first, count, d));
+    pairs.add(F, coordinates(now_.x, first, count, d));
   }
 
   // dJ/dK_Z = alpha (u b' - N), symmetrised, back in kernel coordinates: of the evidence alpha (xi' b b' + A^-1) -
@@ -252,19 +253,19 @@ void WidthProblem::differentiate(const Kernel& kernel, double alpha, bool of_lan
   Lt.solveInPlace(GZ);
   GZ *= alpha;
   if (evidence) {
-    Matrix prior = alpha * KZ_;
-    prior.diagonal().array() += jitter_ * total_;
+    Matrix prior = alpha * now_.KZ;
+    prior.diagonal().array() += jitter_ * data_.total;
     GZ -= (parts.log_det * alpha) * prior.llt().solve(Matrix::Identity(m, m));
   }
-  out.log_alpha = GZ.cwiseProduct(KZ_).sum();
-  PairSums landmark_pairs(kernel.row().sum, coordinates(z_, 0, m, d), of_landmarks);
+  out.log_alpha = GZ.cwiseProduct(now_.KZ).sum();
+  PairSums landmark_pairs(kernel.row().sum, coordinates(now_.z, 0, m, d), of_landmarks);
   if (own) {
-    kernel.slope(panels_, z_, 0, m, slope_.leftCols(m));
-    GZ.array() *= slope_.topLeftCorner(m, m).array();
+    kernel.slope(now_.panels, now_.z, 0, m, now_.slope.leftCols(m));
+    GZ.array() *= now_.slope.topLeftCorner(m, m).array();
   } else {
-    GZ.array() *= KZ_.array();
+    GZ.array() *= now_.KZ.array();
   }
-  landmark_pairs.add(GZ, coordinates(z_, 0, m, d));
+  landmark_pairs.add(GZ, coordinates(now_.z, 0, m, d));
   out.log_gamma = -(pairs.total() + landmark_pairs.total());  // the coordinates carry gamma
   if (of_landmarks && kernel.row().smooth)
     out.landmarks =
@@ -273,7 +274,7 @@ void WidthProblem::differentiate(const Kernel& kernel, double alpha, bool of_lan
 
 Kernel WidthProblem::kernel_at(const Vector& gamma, double alpha) const {
   // Measured from the mean of the landmarks: the sums of squares in the gradient lose least there.
-  Kernel kernel(kind_, gamma, 1, 0.0, Z_.colwise().mean().transpose());
+  Kernel kernel(kind_, gamma, 1, 0.0, data_.Z.colwise().mean().transpose());
   if (!kernel.row().slope) throw std::invalid_argument("this kernel has no slope, so its widths cannot be learned");
   if (!(alpha > 0)) throw std::invalid_argument("alpha must be positive");
   return kernel;
@@ -291,15 +292,15 @@ WidthValue WidthProblem::evaluate(const Vector& gamma, double alpha, WidthCriter
 }
 
 double WidthProblem::objective(const ConstVectorRef& point, WidthCriterion criterion, double toll, Vector* slope) {
-  const Index d = n_features(), m = Z_.rows();
+  const Index d = n_features(), m = data_.Z.rows();
   const bool moving = point.size() > d + 1;
   if (point.size() != d + 1 + (moving ? m * d : 0))
     throw std::invalid_argument("a point holds log widths, a log ridge and perhaps every landmark");
-  if (moving) Z_ = Eigen::Map<const RowMatrix>(point.data() + d + 1, m, d);
+  if (moving) data_.Z = Eigen::Map<const RowMatrix>(point.data() + d + 1, m, d);
   if (slope) slope->setZero(point.size());
   const bool is_log = criterion == WidthCriterion::evidence;
   const Vector gamma = point.head(d).array().exp();
-  const WidthValue out = evaluate(gamma, std::exp(point[d]) * total_, criterion, toll, slope != nullptr, moving);
+  const WidthValue out = evaluate(gamma, std::exp(point[d]) * data_.total, criterion, toll, slope != nullptr, moving);
   if (!out.sound || !(out.value > 0 || is_log)) return kUnsound;
   if (slope) {
     slope->head(d) = out.log_gamma;
@@ -311,22 +312,22 @@ double WidthProblem::objective(const ConstVectorRef& point, WidthCriterion crite
 
 double WidthProblem::error_on(const ConstVectorRef& point, const Rows& X, const Rows& Y, const ConstVectorRef& weight,
                               const ConstVectorRef& within) {
-  const Index d = n_features(), m = Z_.rows();
-  const double alpha = std::exp(point[d]) * total_;
+  const Index d = n_features(), m = data_.Z.rows();
+  const double alpha = std::exp(point[d]) * data_.total;
   const Kernel kernel = kernel_at(point.head(d).array().exp(), alpha);
   if (!factor(kernel, alpha)) return std::numeric_limits<double>::infinity();
-  Matrix coef = Matrix::Zero(panels_.padded(), T_.cols());
+  Matrix coef = Matrix::Zero(now_.panels.padded(), data_.T.cols());
   auto b = coef.topRows(m);
-  b.noalias() = W_.topRows(m) * T_;
-  L_.transpose().triangularView<Eigen::Upper>().solveInPlace(b);
-  const Vector intercept = y_mean_ - b.transpose() * k_mean_;
+  b.noalias() = now_.W.topRows(m) * data_.T;
+  now_.L.transpose().triangularView<Eigen::Upper>().solveInPlace(b);
+  const Vector intercept = data_.y_mean - b.transpose() * now_.k_mean;
   double sum = within.sum();
   PreparedRows rows;
-  RowMatrix fitted(kGradientTile, T_.cols());
+  RowMatrix fitted(kGradientTile, data_.T.cols());
   for (Index first = 0; first < X.rows(); first += kGradientTile) {
     const Index count = std::min(kGradientTile, X.rows() - first);
     kernel.prepare(X.middleRows(first, count), rows);
-    kernel.expand(panels_, coef, intercept, rows, 0, count, fitted.topRows(count));
+    kernel.expand(now_.panels, coef, intercept, rows, 0, count, fitted.topRows(count));
     sum +=
         weight.segment(first, count).dot((Y.middleRows(first, count) - fitted.topRows(count)).rowwise().squaredNorm());
   }

@@ -35,8 +35,8 @@ class WidthProblem {
   WidthProblem(KernelKind kind, RowMatrix X, RowMatrix landmarks, const Rows& Y, const ConstVectorRef& weight,
                const ConstVectorRef& within, bool bias, double jitter);
 
-  Index n_features() const { return X_.cols(); }
-  const RowMatrix& landmarks() const { return Z_; }
+  Index n_features() const { return data_.X.cols(); }
+  const RowMatrix& landmarks() const { return data_.Z; }
   void set_landmarks(RowMatrix landmarks);
 
   WidthValue evaluate(const Vector& gamma, double alpha, WidthCriterion criterion, double toll, bool gradient,
@@ -63,20 +63,28 @@ class WidthProblem {
   bool weigh(WidthCriterion criterion, double toll, double alpha, Parts& parts, WidthValue& out) const;
   void differentiate(const Kernel& kernel, double alpha, bool of_landmarks, Parts& parts, WidthValue& out);
 
-  KernelKind kind_;
-  RowMatrix X_, Z_;
-  Matrix T_;                // (n, outputs): V^1/2 (y - mean)
-  Vector y_mean_, k_mean_;  // 0 without a bias
-  Vector v_, root_, within_;
-  double total_, rows_, jitter_;  // rows_: as many as the weights stand for
-  bool bias_;
-
+  struct Data {
+    RowMatrix X, Z;  // rows and landmarks
+    Matrix T;        // (n, outputs): V^1/2 (y - mean)
+    Vector y_mean;   // 0 without a bias
+    Vector v, root, within;
+    double total = 0, rows = 0;  // rows: as many as the weights stand for
+    bool bias = false;
+  };
   // Of the present widths. Kept between calls: their pages cost more than their arithmetic.
-  PreparedRows x_, z_;
-  Panels panels_;
-  Matrix K_, W_;   // (padded m, n): kernel values; L^-1 S'
-  Matrix KZ_, L_;  // K_Z; the factor of A
-  Matrix slope_, F_, scaled_;
+  struct Present {
+    PreparedRows x, z;
+    Panels panels;
+    Matrix K, W;    // (padded m, n): kernel values; L^-1 S'
+    Matrix KZ, L;   // K_Z; the factor of A
+    Vector k_mean;  // 0 without a bias
+    Matrix slope, F, scaled;
+  };
+
+  KernelKind kind_;
+  double jitter_;
+  Data data_;
+  Present now_;
 };
 
 }  // namespace kernsift

@@ -24,16 +24,15 @@ ForwardSelection::ForwardSelection(KernelColumns& columns, const ConstMatrixRef&
       settings_(settings),
       basis_(Matrix(Y.array().colwise() * root_weights.array()), settings.threads),
       inverse_root_weights_(Vector::Zero(basis_.padded_rows())),
-      usable_(static_cast<std::size_t>(columns.size()), 0),
-      widths_left_(static_cast<std::size_t>(columns.rows()), 0),
-      pool_(std::move(allowed)),
-      random_(settings.seed) {
+      candidates_{std::vector<unsigned char>(static_cast<std::size_t>(columns.size()), 0),
+                  std::vector<Index>(static_cast<std::size_t>(columns.rows()), 0), std::move(allowed),
+                  SplitMix64(settings.seed)} {
   inverse_root_weights_.head(Y.rows()) = root_weights.cwiseInverse();
   // Weights that sum to more than the rows are repetitions; smaller ones say which rows are noisier.
   n_rows_ = std::max({root_weights.squaredNorm(), settings.rows, static_cast<double>(Y.rows())});
-  for (const Index id : pool_) {
-    usable_[id] = 1;
-    ++widths_left_[id % columns.rows()];
+  for (const Index id : candidates_.pool) {
+    candidates_.usable[id] = 1;
+    ++candidates_.widths_left[id % columns.rows()];
   }
   error_ = basis_.residual();
   const double scale = basis_.residual_norm2().sum();
@@ -44,84 +43,85 @@ ForwardSelection::ForwardSelection(KernelColumns& columns, const ConstMatrixRef&
     basis_.settle();
     error_ = basis_.residual();
   }
-  total_ = basis_.residual_norm2().sum();
+  progress_.total = basis_.residual_norm2().sum();
   if (!settings_.reestimate) lambda_ = settings_.alpha;
   record(lambda_);
-  best_gcv_ = gcv_path_[0];
-  if (!(total_ > kNothingLeft * scale)) ending_ = Ending::error;
-  if (settings_.criterion == Criterion::error_reduction && settings_.n_candidates == 0 && ending_ == Ending::running) {
-    running_n_ = Matrix::Zero(columns_.size(), basis_.n_targets());
-    running_d_ = Vector::Zero(columns_.size());
+  progress_.best_gcv = paths_.gcv[0];
+  if (!(progress_.total > kNothingLeft * scale)) progress_.ending = Ending::error;
+  if (settings_.criterion == Criterion::error_reduction && settings_.n_candidates == 0 &&
+      progress_.ending == Ending::running) {
+    running_.n = Matrix::Zero(columns_.size(), basis_.n_targets());
+    running_.d = Vector::Zero(columns_.size());
     for (Index g = 0; g < columns_.n_widths(); ++g) {
       Vector norms = Vector::Zero(columns_.rows());
       Matrix n = Matrix::Zero(columns_.rows(), basis_.n_targets());
       multiply(g, basis_.residual(), n, &norms);
-      running_n_.middleRows(g * columns_.rows(), columns_.rows()) = n;
-      running_d_.segment(g * columns_.rows(), columns_.rows()) = norms;
+      running_.n.middleRows(g * columns_.rows(), columns_.rows()) = n;
+      running_.d.segment(g * columns_.rows(), columns_.rows()) = norms;
     }
-    norms_ = running_d_;
+    running_.norms = running_.d;
     if (basis_.size() > 0) {
-      const Matrix n = running_n_;  // r has lost the share of the bias already, the columns have not
+      const Matrix n = running_.n;  // r has lost the share of the bias already, the columns have not
       refresh_running();
-      running_n_ = n;
+      running_.n = n;
     }
   }
 }
 
 // The sums of `gcv.hpp` over the penalised of the first `columns` columns.
 RidgeSpectrum ForwardSelection::spectrum(Index columns, const Vector& f2, double residual) const {
-  const Index b = bias();
+  const Index b = settings_.bias();
   return {basis_.h().segment(b, columns - b), f2.segment(b, columns - b), residual, n_rows_, static_cast<double>(b)};
 }
 
 void ForwardSelection::record(double lambda) {
   const Vector f2 = basis_.f().rowwise().squaredNorm();
   const RidgeSpectrum s = spectrum(basis_.size(), f2, basis_.residual_norm2().sum());
-  alpha_path_.push_back(lambda);
-  gcv_path_.push_back(s.gcv(lambda));
-  rss_path_.push_back(s.rss(lambda));
+  paths_.alpha.push_back(lambda);
+  paths_.gcv.push_back(s.gcv(lambda));
+  paths_.rss.push_back(s.rss(lambda));
 }
 
 void ForwardSelection::drop(Index id, bool dependent) {
-  if (!usable_[id]) return;
-  usable_[id] = 0;
-  --widths_left_[id % columns_.rows()];
-  n_dependent_ += dependent;
-  pool_.erase(std::lower_bound(pool_.begin(), pool_.end(), id));
+  if (!candidates_.usable[id]) return;
+  candidates_.usable[id] = 0;
+  --candidates_.widths_left[id % columns_.rows()];
+  candidates_.n_dependent += dependent;
+  candidates_.pool.erase(std::lower_bound(candidates_.pool.begin(), candidates_.pool.end(), id));
 }
 
 bool ForwardSelection::step() {
-  if (ending_ != Ending::running) return false;
+  if (progress_.ending != Ending::running) return false;
   if (static_cast<Index>(chosen_.size()) >= settings_.max_basis) {
-    ending_ = Ending::max_basis;
+    progress_.ending = Ending::max_basis;
     return false;
   }
   if (basis_.size() >= basis_.rows()) {
-    ending_ = Ending::no_freedom;
+    progress_.ending = Ending::no_freedom;
     return false;
   }
   Index refused = 0;
-  while (!pool_.empty() && refused < kMostRefused) {
+  while (!candidates_.pool.empty() && refused < kMostRefused) {
     std::vector<Index> ids;
     if (settings_.criterion == Criterion::residual) {
       ids = tied_rows();
     } else if (settings_.n_candidates == 0) {
       ids = best_running();
     } else {
-      ids = pool_;
-      ids.resize(static_cast<std::size_t>(draw(ids, settings_.n_candidates, random_)));
+      ids = candidates_.pool;
+      ids.resize(static_cast<std::size_t>(draw(ids, settings_.n_candidates, candidates_.random)));
     }
     if (ids.empty()) break;
-    K_.resize(columns_.padded_rows(), static_cast<Index>(ids.size()));
-    columns_.columns(ids, K_);
+    looked_at_.K.resize(columns_.padded_rows(), static_cast<Index>(ids.size()));
+    columns_.columns(ids, looked_at_.K);
     if (!add_one_of(ids)) {
       refused += static_cast<Index>(ids.size());
       continue;
     }
     note_score();
-    return ending_ == Ending::running;
+    return progress_.ending == Ending::running;
   }
-  ending_ = Ending::exhausted;
+  progress_.ending = Ending::exhausted;
   return false;
 }
 
@@ -134,7 +134,7 @@ std::vector<Index> ForwardSelection::tied_rows() {
   size2.array() *= inverse_root_weights_.head(n).array().square();
   double largest = 0;
   for (Index i = 0; i < n; ++i) {
-    if (widths_left_[i] == 0) size2[i] = -1.0;
+    if (candidates_.widths_left[i] == 0) size2[i] = -1.0;
     largest = std::max(largest, size2[i]);
   }
   const double bound = largest * (1.0 - 2.0 * kTie);
@@ -144,7 +144,7 @@ std::vector<Index> ForwardSelection::tied_rows() {
     if (!(size2[i] >= bound)) continue;
     ++tied;
     for (Index g = 0; g < widths; ++g)
-      if (usable_[g * n + i]) ids.push_back(g * n + i);
+      if (candidates_.usable[g * n + i]) ids.push_back(g * n + i);
   }
   return ids;
 }
@@ -152,8 +152,8 @@ std::vector<Index> ForwardSelection::tied_rows() {
 // K'Y for the candidates of width g; with few of them, for those alone.
 void ForwardSelection::multiply(Index g, const ConstMatrixRef& Y, MatrixRef products, Vector* norms) {
   const Index n = columns_.rows();
-  const auto first = std::lower_bound(pool_.begin(), pool_.end(), g * n);
-  const auto end = std::lower_bound(first, pool_.end(), (g + 1) * n);
+  const auto first = std::lower_bound(candidates_.pool.begin(), candidates_.pool.end(), g * n);
+  const auto end = std::lower_bound(first, candidates_.pool.end(), (g + 1) * n);
   if (2 * (end - first) > n) return columns_.products(g, Y, products, norms);
   std::vector<Index> rows(first, end);
   for (Index& row : rows) row -= g * n;
@@ -169,8 +169,8 @@ void ForwardSelection::refresh_running() {
   for (Index g = 0; g < columns_.n_widths(); ++g) {
     Matrix v = Matrix::Zero(n, 1);
     multiply(g, q, v, nullptr);  // K'q
-    running_d_.segment(g * n, n) -= v.col(0).cwiseAbs2() / h;
-    running_n_.middleRows(g * n, n).noalias() -= v * (basis_.f().row(last) / h);
+    running_.d.segment(g * n, n) -= v.col(0).cwiseAbs2() / h;
+    running_.n.middleRows(g * n, n).noalias() -= v * (basis_.f().row(last) / h);
   }
 }
 
@@ -179,12 +179,12 @@ std::vector<Index> ForwardSelection::best_running() {
   double best = -1;
   std::vector<Index> out;
   std::vector<Index> dependent;
-  for (const Index id : pool_) {
-    if (!(running_d_[id] > 0.5 * OrthogonalBasis::kRankTol * norms_[id])) {
+  for (const Index id : candidates_.pool) {
+    if (!(running_.d[id] > 0.5 * OrthogonalBasis::kRankTol * running_.norms[id])) {
       dependent.push_back(id);
       continue;
     }
-    const double score = running_n_.row(id).squaredNorm() / (lambda_ + running_d_[id]);
+    const double score = running_.n.row(id).squaredNorm() / (lambda_ + running_.d[id]);
     if (out.empty() || score > best * (1.0 + kTie)) {
       best = score;
       out.assign(1, id);
@@ -196,7 +196,7 @@ std::vector<Index> ForwardSelection::best_running() {
 
 bool ForwardSelection::add_one_of(const std::vector<Index>& ids) {
   OrthogonalBasis::Projection p;
-  basis_.project(K_, p);
+  basis_.project(looked_at_.K, p);
   std::vector<unsigned char> tried(ids.size(), 0);
   for (;;) {
     Index pick = -1;
@@ -217,19 +217,19 @@ bool ForwardSelection::add_one_of(const std::vector<Index>& ids) {
     }
     if (pick < 0) return false;
     tried[pick] = 1;
-    if (add(ids[pick], K_.col(pick), p, pick)) return true;
+    if (add(ids[pick], looked_at_.K.col(pick), p, pick)) return true;
   }
 }
 
 double ForwardSelection::updated_ridge(const Vector& h, const Vector& f2, double residual) const {
   if (!settings_.reestimate) return lambda_;
-  const Index b = bias(), m = h.size();
+  const Index b = settings_.bias(), m = h.size();
   const RidgeSpectrum s{h.tail(m - b), f2.tail(m - b), residual, n_rows_, static_cast<double>(b)};
   return ridge_fixed_point(s, lambda_);
 }
 
 bool ForwardSelection::add(Index id, const ConstVectorRef& k, const OrthogonalBasis::Projection& p, Index i) {
-  const Index m = basis_.size(), b = bias();
+  const Index m = basis_.size(), b = settings_.bias();
   const bool needs_error = settings_.criterion == Criterion::residual;
   // The ridge residual is formed on the read of Q that forms the column, hence with a ridge predicted from the
   // column's projection; `residual_after` moves it to the true one along its derivative. The prediction is right to
@@ -255,7 +255,7 @@ bool ForwardSelection::add(Index id, const ConstVectorRef& k, const OrthogonalBa
       if (settings_.reestimate) G.col(c + o).tail(m - b) = f / (predicted + h).square();
     }
   }
-  if (!basis_.append(k, p, i, G, combinations_)) {
+  if (!basis_.append(k, p, i, G, looked_at_.combinations)) {
     drop(id, true);
     return false;
   }
@@ -264,7 +264,7 @@ bool ForwardSelection::add(Index id, const ConstVectorRef& k, const OrthogonalBa
   const Vector h = basis_.h(), f2 = basis_.f().rowwise().squaredNorm();
   lambda_ = updated_ridge(h, f2, basis_.residual_norm2().sum());
   if (needs_error) residual_after(predicted);
-  if (running_d_.size() > 0) refresh_running();
+  if (running_.d.size() > 0) refresh_running();
   record(lambda_);
   return true;
 }
@@ -274,41 +274,43 @@ void ForwardSelection::residual_after(double predicted) {
   const Index last = basis_.size() - 1, c = basis_.n_targets();
   Vector q(basis_.padded_rows());
   basis_.column(last, q);
-  const double h = basis_.h()[last], lambda = last < bias() ? 0.0 : lambda_;
+  const double h = basis_.h()[last], lambda = last < settings_.bias() ? 0.0 : lambda_;
   for (Index o = 0; o < c; ++o) {
-    error_.col(o) = basis_.residual().col(o) + combinations_.col(o) - q * (basis_.f()(last, o) / (lambda + h));
-    if (combinations_.cols() > c) error_.col(o) += (lambda_ - predicted) * combinations_.col(c + o);
+    error_.col(o) =
+        basis_.residual().col(o) + looked_at_.combinations.col(o) - q * (basis_.f()(last, o) / (lambda + h));
+    if (looked_at_.combinations.cols() > c) error_.col(o) += (lambda_ - predicted) * looked_at_.combinations.col(c + o);
   }
 }
 
 void ForwardSelection::note_score() {
   const auto m = static_cast<Index>(chosen_.size());
-  const double gcv = gcv_path_.back();
+  const double gcv = paths_.gcv.back();
   if (settings_.stop != StopRule::gcv) {
-    best_ = m;
-  } else if (gcv < best_gcv_ * (1.0 - settings_.tol)) {
-    best_gcv_ = gcv;
-    best_ = m;
-    since_best_ = 0;
-  } else if (++since_best_ >= settings_.patience) {
-    ending_ = Ending::gcv;
+    progress_.best = m;
+  } else if (gcv < progress_.best_gcv * (1.0 - settings_.tol)) {
+    progress_.best_gcv = gcv;
+    progress_.best = m;
+    progress_.since_best = 0;
+  } else if (++progress_.since_best >= settings_.patience) {
+    progress_.ending = Ending::gcv;
   }
   if (settings_.stop == StopRule::alpha) {
-    const double before = alpha_path_[m - 1];
+    const double before = paths_.alpha[m - 1];
     // the first column has no ridge before it
-    unchanged_ = m > 1 && std::abs(lambda_ - before) <= settings_.tol * lambda_ ? unchanged_ + 1 : 0;
-    if (unchanged_ >= settings_.patience) ending_ = Ending::alpha;
+    progress_.unchanged = m > 1 && std::abs(lambda_ - before) <= settings_.tol * lambda_ ? progress_.unchanged + 1 : 0;
+    if (progress_.unchanged >= settings_.patience) progress_.ending = Ending::alpha;
   }
   const Vector h = basis_.h().tail(m);
-  if (std::sqrt(h.maxCoeff() / h.minCoeff()) > settings_.max_condition) ending_ = Ending::condition;
+  if (std::sqrt(h.maxCoeff() / h.minCoeff()) > settings_.max_condition) progress_.ending = Ending::condition;
   const double left = basis_.residual_norm2().sum();
-  if (rss_path_.back() <= settings_.error_tol * total_ || left <= kNothingLeft * total_) ending_ = Ending::error;
+  if (paths_.rss.back() <= settings_.error_tol * progress_.total || left <= kNothingLeft * progress_.total)
+    progress_.ending = Ending::error;
 }
 
 ForwardSelection::Model ForwardSelection::model() {
   basis_.settle();
-  const Index b = bias(), m = best_ + b, c = basis_.n_targets();
-  const double lambda = alpha_path_[best_];
+  const Index b = settings_.bias(), m = progress_.best + b, c = basis_.n_targets();
+  const double lambda = paths_.alpha[progress_.best];
   Vector ridge = Vector::Constant(m, lambda);
   ridge.head(b).setZero();
   const Vector h = basis_.h().head(m);
@@ -318,7 +320,7 @@ ForwardSelection::Model ForwardSelection::model() {
   Matrix weights = f.array().colwise() / (ridge + h).array();  // [OROLS 25]
   U.solveInPlace(weights);                                     // [OROLS 26]
   Model out;
-  out.coef = weights.bottomRows(best_);
+  out.coef = weights.bottomRows(progress_.best);
   out.intercept = b == 1 ? Vector(weights.row(0).transpose()) : Vector(Vector::Zero(c));
   out.spread = Matrix((ridge + h).cwiseSqrt().cwiseInverse().asDiagonal());
   U.solveInPlace(out.spread);

@@ -52,6 +52,8 @@ struct SelectionSettings {
   double rows = 0;  // as given, where some that repeat are one
   std::uint64_t seed = 0;
   int threads = 1;
+
+  Index bias() const { return fit_intercept ? 1 : 0; }  // columns without a penalty
 };
 
 class ForwardSelection {
@@ -63,15 +65,15 @@ class ForwardSelection {
   // Adds one column. Returns false when the selection has ended.
   bool step();
 
-  Ending ending() const { return ending_; }
+  Ending ending() const { return progress_.ending; }
   const std::vector<Index>& chosen() const { return chosen_; }  // as added, those after the best included
-  Index best() const { return best_; }                          // how many of them the model keeps
-  Index n_dependent() const { return n_dependent_; }
+  Index best() const { return progress_.best; }                 // how many of them the model keeps
+  Index n_dependent() const { return candidates_.n_dependent; }
   double rows() const { return n_rows_; }
   // One entry for each number of kernels, from none.
-  const std::vector<double>& gcv_path() const { return gcv_path_; }
-  const std::vector<double>& alpha_path() const { return alpha_path_; }
-  const std::vector<double>& rss_path() const { return rss_path_; }
+  const std::vector<double>& gcv_path() const { return paths_.gcv; }
+  const std::vector<double>& alpha_path() const { return paths_.alpha; }
+  const std::vector<double>& rss_path() const { return paths_.rss; }
 
   struct Model {
     Matrix coef;       // best() x c
@@ -85,7 +87,6 @@ class ForwardSelection {
   OrthogonalBasis& basis() { return basis_; }
 
  private:
-  Index bias() const { return settings_.fit_intercept ? 1 : 0; }
   RidgeSpectrum spectrum(Index columns, const Vector& f2, double residual) const;
   void record(double lambda);
   void note_score();
@@ -99,26 +100,44 @@ class ForwardSelection {
   void multiply(Index g, const ConstMatrixRef& Y, MatrixRef products, Vector* norms);
   void drop(Index id, bool dependent);
 
+  // Columns looked at in this step, and what `append` formed with the one taken.
+  struct LookedAt {
+    Matrix K, combinations;
+  };
+  struct Candidates {
+    std::vector<unsigned char> usable;
+    std::vector<Index> widths_left;  // usable candidates of each row
+    std::vector<Index> pool;         // usable candidates, ascending
+    SplitMix64 random;
+    Index n_dependent = 0;
+  };
+  struct Running {
+    Matrix n;      // k_i'r, candidates x c
+    Vector d;      // |k_i - Q Q^+ k_i|^2
+    Vector norms;  // |k_i|^2
+  };
+  struct Paths {
+    std::vector<double> gcv, alpha, rss;
+  };
+  struct Progress {
+    double total = 0, best_gcv = 0;
+    Index best = 0, since_best = 0, unchanged = 0;
+    Ending ending = Ending::running;
+  };
+
   KernelColumns& columns_;
   SelectionSettings settings_;
   OrthogonalBasis basis_;
   Vector inverse_root_weights_;  // padded
   double n_rows_;
   double lambda_ = 0;
-  Matrix K_, combinations_;  // columns looked at in this step, and what `append` formed with the one taken
-  Matrix error_;             // y - f of the weighted problem, padded rows x c
-  std::vector<unsigned char> usable_;
-  std::vector<Index> widths_left_;  // usable candidates of each row
-  std::vector<Index> pool_;         // usable candidates, ascending
+  LookedAt looked_at_;
+  Matrix error_;  // y - f of the weighted problem, padded rows x c
+  Candidates candidates_;
   std::vector<Index> chosen_;
-  Matrix running_n_;  // k_i'r, candidates x c
-  Vector running_d_;  // |k_i - Q Q^+ k_i|^2
-  Vector norms_;      // |k_i|^2
-  SplitMix64 random_;
-  std::vector<double> gcv_path_, alpha_path_, rss_path_;
-  double total_ = 0, best_gcv_ = 0;
-  Index best_ = 0, since_best_ = 0, unchanged_ = 0, n_dependent_ = 0;
-  Ending ending_ = Ending::running;
+  Running running_;
+  Paths paths_;
+  Progress progress_;
 };
 
 }  // namespace kernsift
