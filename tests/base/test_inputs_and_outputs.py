@@ -158,14 +158,13 @@ def test_the_page_links_to_our_documentation_and_to_no_other(name, monkeypatch):
 
 
 def test_the_address_comes_from_the_metadata(monkeypatch):
-    import importlib.metadata
     from email.message import Message
 
     found = Message()
     found["Project-URL"] = "Source, https://code.example"
     found["Project-URL"] = "Documentation, https://docs.example/stable/"
     for metadata, url in ((found, "https://docs.example/stable"), (Message(), "")):
-        monkeypatch.setattr(importlib.metadata, "metadata", lambda _, found=metadata: found)
+        monkeypatch.setattr(_estimator, "metadata", lambda _, found=metadata: found)
         _estimator.documentation_url.cache_clear()
         assert _estimator.documentation_url() == url
     _estimator.documentation_url.cache_clear()
