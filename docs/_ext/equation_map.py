@@ -11,8 +11,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def link_rows(text: str) -> str:
     """The map with links, as they are written from a page one folder below `docs`."""
-    tests = {}
-    for path in sorted((ROOT / "tests").glob("test_*.py")) + sorted((ROOT / "cpp/tests").rglob("*.cpp")):
+    tests, files = {}, {}
+    for path in sorted((ROOT / "tests").rglob("test_*.py")) + sorted((ROOT / "cpp/tests").rglob("*.cpp")):
+        files[path.name] = path.relative_to(ROOT).as_posix()
         for name in re.findall(r"^def (test_\w+)", path.read_text(encoding="utf-8"), re.M):
             tests.setdefault(name, path.relative_to(ROOT).as_posix())
 
@@ -22,7 +23,7 @@ def link_rows(text: str) -> str:
 
     def test(words: str) -> str:
         file, _, name = words.rpartition("::")
-        path = f"tests/{file}" if file else tests.get(name)
+        path = files[file] if file else tests.get(name)
         return f"[{Path(path).stem}](../../{path}#{quote(f'def {name}')})" if path else words
 
     rows = []
