@@ -53,7 +53,7 @@ class WidthProblem {
   double error_on(const ConstVectorRef& point, const Rows& X, const Rows& Y, const ConstVectorRef& weight,
                   const ConstVectorRef& within);
 
-  // Doubles that so many problems keep, n rows and m landmarks each, with what the evaluation of one of them takes.
+  // Doubles kept by a number of problems of n rows and m landmarks each, and the workspace of one evaluation.
   static double memory_needed(Index n, Index m, Index d, int problems);
 
  private:

@@ -12,7 +12,7 @@ namespace kernsift {
 
 namespace {
 
-// Rows held out in so many parts, where there are few rows or the model spends more than so much of their freedom.
+// Parts held out in turn, where there are fewer rows than kFewRows or the model uses kHeavy of their freedom.
 constexpr Index kParts = 5, kFewRows = 200;
 constexpr double kHeavy = 0.25;
 

@@ -75,7 +75,7 @@ struct LearnLog {
   // False if the a-priori predictions are not used: the block path may then return predictions of a slightly older
   // model, and save half of its work.
   bool exact_apriori = true;
-  // Rows that change no dictionary are learned on up to so many threads, with the same result for any number.
+  // Most threads for rows that change no dictionary; the result does not depend on the number.
   Index threads = 1;
 };
 

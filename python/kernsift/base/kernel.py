@@ -26,7 +26,7 @@ KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
     "coef0": [Interval(Real, 0, None, closed="left")],
 }
 
-# Of the estimators that can learn their widths: `_learn_gamma.learned_width` resolves "learn".
+# Of the estimators that can learn their widths: `widths.learn_gamma.learned_width` resolves "learn".
 LEARNING_CONSTRAINTS: dict[str, list[Any]] = {
     **KERNEL_CONSTRAINTS,
     "gamma": [StrOptions({"learn", "scale", "median"}), *KERNEL_CONSTRAINTS["gamma"][1:]],

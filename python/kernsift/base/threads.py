@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 
@@ -25,17 +23,6 @@ def n_threads(n_jobs: int | None) -> int:
         openmp = min((pool["num_threads"] for pool in _openmp().info()), default=_cpus())
         threads = min(threads, openmp) if openmp < _cpus() else threads
     return max(1, threads)
-
-
-def in_threads(work: Callable[[Any], None], items: Iterable[Any], threads: int) -> None:
-    """Call ``work`` on every item; it must release the GIL while it computes, and write to separate places."""
-    if threads == 1:
-        for item in items:
-            work(item)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        for _ in pool.map(work, items):
-            pass
 
 
 def _cpus() -> int:
