@@ -316,30 +316,26 @@ void bind_engine(py::module_& m, const char* name) {
           "variance",
           [](const Model& self, const Array& X, Index threads) {
             const auto x = rows(X, self.kernel.n_features(), "X");
-            Array spread = array(x.rows()), delta = array(x.rows());
-            auto s = vector_out(spread), d = vector_out(delta);
-            self.settled([&] { self.model.variance(x, s, d, threads); });
-            return py::make_tuple(spread, delta);
+            Array variance = array(x.rows(), self.n_outputs);
+            auto v = rows_out(variance);
+            self.settled([&] { self.model.variance(x, v, threads); });
+            return variance;
           },
           py::arg("X").noconvert(), py::arg("threads") = 1)
       .def_property_readonly("alpha",
                              [](const Model& self) { return self.locked([&] { return self.model.settings().alpha; }); })
       // Of one moment, whatever another thread learns meanwhile: so do these two.
       .def(
-          "predict_with_spread",
+          "predict_with_variance",
           [](const Model& self, const Array& X, Index threads) {
             const auto x = rows(X, self.kernel.n_features(), "X");
-            Array out = array(x.rows(), self.n_outputs), spread = array(x.rows()), delta = array(x.rows());
-            auto f = rows_out(out);
-            auto s = vector_out(spread), d = vector_out(delta);
-            double alpha = 0;
-            const Vector noise = self.settled([&] {
+            Array out = array(x.rows(), self.n_outputs), variance = array(x.rows(), self.n_outputs);
+            auto f = rows_out(out), v = rows_out(variance);
+            self.settled([&] {
               self.model.predict(x, f, threads);
-              self.model.variance(x, s, d, threads);
-              alpha = self.model.settings().alpha;  // the ridge may change
-              return noise_variance(self.model);
+              self.model.variance(x, v, threads);
             });
-            return py::make_tuple(out, spread, delta, vector_to_numpy(noise), alpha);
+            return py::make_tuple(out, variance);
           },
           py::arg("X").noconvert(), py::arg("threads") = 1)
       .def_property_readonly("expansion",
@@ -351,6 +347,22 @@ void bind_engine(py::module_& m, const char* name) {
                                  return self.model.intercept();
                                });
                                return py::make_tuple(to_numpy(basis), to_numpy(coef), vector_to_numpy(intercept));
+                             })
+      // Of each memory: how much it keeps, its weight, and the root mean square of its errors before it learned each of
+      // the last rows (outputs x memories).
+      .def_property_readonly("memories",
+                             [](const Model& self) {
+                               std::vector<double> kept;
+                               Vector weights = Vector::Ones(1);
+                               Matrix errors(self.n_outputs, 0);
+                               self.settled([&] {
+                                 kept = self.model.settings().forgetting;
+                                 if constexpr (kBeyondThePapers<M>) {
+                                   weights = self.model.state().mixture().weights();
+                                   errors = self.model.state().mixture().errors();
+                                 }
+                               });
+                               return py::make_tuple(kept, vector_to_numpy(weights), to_numpy(errors));
                              })
       .def_property_readonly("settings", &settings_of<M>)
       .def_property_readonly("n_outputs", [](const Model& self) { return self.n_outputs; })
@@ -364,6 +376,7 @@ void bind_engine(py::module_& m, const char* name) {
       .def_property_readonly(
           "coef", [](const Model& self) { return to_numpy(self.settled([&] { return self.coefficients(); })); })
       .def_property_readonly("intercept", reading_vector<M>([](const M& x) { return x.intercept(); }))
+      .def_property_readonly("slopes", reading_matrix<M>([](const M& x) { return x.slopes(); }))
       .def_property_readonly("cost", reading_vector<M>([](const M& x) { return x.cost(); }))
       .def_property_readonly("gcv", reading_vector<M>([](const M& x) { return gcv(x); }))
       .def_property_readonly("noise_variance", reading_vector<M>([](const M& x) { return noise_variance(x); }))

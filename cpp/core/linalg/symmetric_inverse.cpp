@@ -104,12 +104,20 @@ void SymmetricInverse::remove(Index i) {
   --size_;
 }
 
-void SymmetricInverse::owe_remove_last() {
+void SymmetricInverse::owe_remove_last(double shift) {
   if (n_owed_ == kMostOwed) settle();
   auto u = scratch_.head(size_);
   column(size_ - 1, u);
   --size_;
-  owe_outer(u.head(size_), -1.0 / u[size_]);
+  owe_outer(u.head(size_), -1.0 / (u[size_] + shift));
+}
+
+void SymmetricInverse::rescale(double scale, double diagonal) {
+  assert(n_owed_ == 0);
+  for (Index j = 0; j < size_; ++j) {
+    storage_.col(j).segment(j, size_ - j) *= scale;
+    storage_(j, j) += diagonal;
+  }
 }
 
 void SymmetricInverse::drop_last() {

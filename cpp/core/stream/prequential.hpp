@@ -14,10 +14,7 @@ void prequential(Model& model, const Rows& X, const Rows& Y, const ConstVectorRe
     if (i < X.rows()) {
       n_basis[i] = model.dictionary().size();
       model.predict_one(X.row(i).transpose(), mean.row(i).transpose());
-      if (variance.rows() > 0) {
-        const double relative = model.relative_variance();
-        for (Index o = 0; o < model.n_outputs(); ++o) variance(i, o) = relative * model.noise_variance(o);
-      }
+      if (variance.rows() > 0) model.variance_one(variance.row(i).transpose());
     }
     if (i >= delay) model.update(X.row(i - delay).transpose(), Y.row(i - delay).transpose(), v[i - delay]);
   }
