@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import SGDRegressor
@@ -24,10 +23,10 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from kernsift import OnlineLSSVMRegressor
 
+from ..base.arrays import Array
 from ..base.progress import plain_bar as _plain_bar  # noqa: F401
 from ..base.progress import progress
 
-Array = NDArray[np.float64]
 Tick = Callable[[int], None]
 
 LAGS = 6  # values of the series that make one input

@@ -9,13 +9,12 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from .. import _core
+from ..base.arrays import Array
 from ..select.selectors import select
 from ..select.task import Task
 
 
-def first_basis(
-    kernel: _core.Kernel, X: NDArray[np.float64], max_start: int | None, random_state: Any
-) -> NDArray[np.int64]:
+def first_basis(kernel: _core.Kernel, X: Array, max_start: int | None, random_state: Any) -> NDArray[np.int64]:
     """Return the rows a path starts from: all, or ``max_start`` that span most of them where there are more.
 
     Those are drawn by randomly pivoted Cholesky: a random row, more likely the further it is from the span so far.

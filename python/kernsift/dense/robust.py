@@ -5,16 +5,15 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from .. import _core
+from ..base.arrays import Array
 
 MAX_ROUNDS = 100
 
 
-def robust_weights(problem: Any, weight: NDArray[np.float64], alpha: float) -> NDArray[np.float64]:
+def robust_weights(problem: Any, weight: Array, alpha: float) -> Array:
     """Return factors of the weights in agreement with the residuals of the fit that they make."""
     factor, change = problem.robust_weights(weight, alpha, rounds=MAX_ROUNDS)
     if change > _core.SETTLED:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from .. import _core
+from ..base.arrays import Array
 from ..base.canonical import Table, canonical_table
 from ..base.kernel import KernelParameters, parameters
 from ..base.memory import ROW_VECTORS, check_memory
@@ -70,7 +71,7 @@ class _SparseLSSVM(SparseParameters, BatchLSSVM):
             "lower max_start (the path then starts from a subset of the rows), or use an online estimator",
         )
 
-    def _make_problem(self, kernel: _core.Kernel, table: Table, part: NDArray[np.float64]) -> Any:
+    def _make_problem(self, kernel: _core.Kernel, table: Table, part: Array) -> Any:
         start = first_basis(kernel, table.X, self.max_start, self._seed())
         made = _core.SparseProblem if self.method == "isls" else _core.DenseProblem
         rows: dict[str, Any] = {"X": table.X, "Y": table.targets, "part": part, "start": start}
@@ -98,8 +99,8 @@ class _SparseLSSVM(SparseParameters, BatchLSSVM):
         self,
         problem: Any,
         table: Table,
-        targets: NDArray[np.float64],
-        v: NDArray[np.float64],
+        targets: Array,
+        v: Array,
     ) -> None:
         must_hit = 0 if self.max_basis is None else int(self.max_basis)
         options = {"by_cost": self.pruning == "cost", "step": float(self.step), "must_hit": must_hit}
@@ -126,7 +127,7 @@ class _SparseLSSVM(SparseParameters, BatchLSSVM):
         if not self.keep_path:
             del self._path, self._training
 
-    def _choose(self, sizes: NDArray[np.int64], loo: NDArray[np.float64]) -> int:
+    def _choose(self, sizes: NDArray[np.int64], loo: Array) -> int:
         """Place in the path of the model to keep: the largest allowed, or the smallest before the error rises."""
         allowed = np.ones(len(sizes), bool) if self.max_basis is None else sizes <= self.max_basis
         if self.tol is not None and np.isfinite(loo[allowed]).any():
@@ -162,7 +163,7 @@ class _SparseLSSVM(SparseParameters, BatchLSSVM):
         table = self._table()
         used = np.flatnonzero(table.group >= 0)
         group = table.group[used]
-        v: NDArray[np.float64] = np.bincount(group, self.weights_[used]).astype(np.float64)
+        v: Array = np.bincount(group, self.weights_[used]).astype(np.float64)
         residual, slack = np.empty_like(targets), np.ones(len(targets))
         kernel = self._kernel()
         if self._fitted_method == "isls":
@@ -260,10 +261,10 @@ class _SparseLSSVM(SparseParameters, BatchLSSVM):
             self._solution.update(found)
         return self._solution
 
-    def _rows_of_fit(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _rows_of_fit(self) -> tuple[Array, Array]:
         return self._solved()["residual"], self._solved()["slack"]
 
-    def _relative_variance(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _relative_variance(self, X: Array) -> Array:
         solved, kernel = self._solved(), self._kernel()
         if "factor" in solved:
             v = solved["weight"] if "weight" in solved else self.weights_[self.basis_indices_]

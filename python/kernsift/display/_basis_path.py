@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..base.arrays import Array
 from ..base.axes import pyplot
 from ..base.validation import check_is_fitted
 from ..select.feature_vectors import FeatureVectorSelector
@@ -44,9 +44,7 @@ class BasisPathDisplay:
     >>> display = BasisPathDisplay.from_estimator(model)
     """
 
-    def __init__(
-        self, *, paths: dict[str, list[NDArray[np.float64]]], n_basis: list[int], names: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, *, paths: dict[str, list[Array]], n_basis: list[int], names: Sequence[str] = ()) -> None:
         self.paths = paths
         self.n_basis = n_basis
         self.names = names

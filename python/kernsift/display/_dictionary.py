@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..base.arrays import Array
 from ..base.axes import axes_or_new
 from ..base.validation import check_array
 from ..export._model import Model, describe
@@ -57,12 +58,12 @@ class DictionaryDisplay:
     def __init__(
         self,
         *,
-        grid: tuple[NDArray[np.float64], NDArray[np.float64]],
-        response: NDArray[np.float64],
-        vectors: NDArray[np.float64],
-        sizes: NDArray[np.float64],
+        grid: tuple[Array, Array],
+        response: Array,
+        vectors: Array,
+        sizes: Array,
         kind: str,
-        data: tuple[NDArray[np.float64], NDArray[Any] | None] | None = None,
+        data: tuple[Array, NDArray[Any] | None] | None = None,
         names: Sequence[str] = ("feature 0", "feature 1"),
         classes: NDArray[Any] | None = None,
     ) -> None:
@@ -142,14 +143,14 @@ class DictionaryDisplay:
         return display.plot(ax=ax, **kwargs)
 
     @staticmethod
-    def _reach(rows: NDArray[np.float64], resolution: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _reach(rows: Array, resolution: int) -> tuple[Array, Array]:
         low, high = rows.min(axis=0), rows.max(axis=0)
         margin = np.where(high > low, 0.1 * (high - low), 1.0)
         across, up = (np.linspace(low[j] - margin[j], high[j] + margin[j], resolution) for j in (0, 1))
         return across, up
 
     @staticmethod
-    def _response(model: Model, points: NDArray[np.float64], output: int) -> tuple[str, NDArray[np.float64]]:
+    def _response(model: Model, points: Array, output: int) -> tuple[str, Array]:
         scores = model.scores(points)
         if model.kind == "classifier":
             one = model.n_outputs == 1

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..base.arrays import Array
 from ..base.axes import axes_or_new
 from ._stream import copy_of_stream, running_mean
 
@@ -50,7 +51,7 @@ class PrequentialDisplay:
         self,
         *,
         rows: NDArray[np.int64],
-        loss: NDArray[np.float64],
+        loss: Array,
         n_basis: NDArray[np.int64] | None = None,
         window: int = 100,
         classes: bool = False,
@@ -184,7 +185,7 @@ class PrequentialDisplay:
         return display.plot(ax=ax, **kwargs)
 
     @property
-    def running_error(self) -> NDArray[np.float64]:
+    def running_error(self) -> Array:
         """Root mean square error, or error rate, of the last ``window`` rows."""
         mean = running_mean(self.loss, self.window)
         return mean if self.classes else np.sqrt(mean)

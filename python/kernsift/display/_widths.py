@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..base.arrays import Array
 from ..base.validation import check_is_fitted
 
 
@@ -40,7 +41,7 @@ class WidthsDisplay:
     >>> axes = display.plot(most=2, color="tab:blue").ax_  # again, another way
     """
 
-    def __init__(self, *, relevance: NDArray[np.float64], names: Sequence[str], switched_off: ArrayLike = ()) -> None:
+    def __init__(self, *, relevance: Array, names: Sequence[str], switched_off: ArrayLike = ()) -> None:
         self.relevance = relevance
         self.names = list(names)
         self.switched_off = np.asarray(switched_off, dtype=np.intp)

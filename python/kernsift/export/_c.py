@@ -17,8 +17,6 @@ from ._emulate import Arithmetic
 from ._learner import Learner
 from ._model import Model, describe
 
-Array = NDArray[np.float64]
-
 # What is off by more than this, of the largest output, is warned of.
 _WARN = 1e-3
 

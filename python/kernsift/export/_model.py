@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from .. import _core
+from ..base.arrays import Array
 from ..base.expansion import Expansion, KernelExpansion
 from ..base.kernel import TABLE
 from ..base.validation import check_is_fitted
 from ..select.feature_vectors import FeatureVectorSelector
-
-Array = NDArray[np.float64]
 
 # Rows an export is compared with its estimator on.
 _PROBES = 128

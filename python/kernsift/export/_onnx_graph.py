@@ -8,9 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..base.arrays import Array
 from ._model import Model, Term
-
-Array = NDArray[np.float64]
 
 # Every operator used keeps its form from here on.
 OPSET = 13

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ..base.arrays import Array
 from ..base.probabilities import softmax
 from ..stream.classifier import OnlineLSSVMClassifier as _Classifier
 from ..stream.online import OnlineLSSVMRegressor as _Regressor
-from ._rows import Array, RiverStream, Row, base, check_finite, dataframe
+from ._rows import RiverStream, Row, base, check_finite, dataframe
 
 __all__ = ["OnlineLSSVMClassifier", "OnlineLSSVMRegressor"]
 

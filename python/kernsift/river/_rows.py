@@ -9,8 +9,8 @@ from operator import itemgetter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..base.arrays import Array
 from ..base.kernel import TABLE
 from ..base.targets import Rows
 from ..base.validation import check_rows
@@ -25,7 +25,6 @@ try:
 except ImportError as error:
     raise ImportError("kernsift.river needs river: pip install 'kernsift[river]'") from error
 
-Array = NDArray[np.float64]
 Row = Mapping[Hashable, float]
 
 

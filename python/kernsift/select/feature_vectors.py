@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from .. import _core
+from ..base.arrays import Array
 from ..base.canonical import Canonical, canonical_rows, draw_seed
 from ..base.estimator import Estimator, is_float32
 from ..base.kernel import KERNEL_CONSTRAINTS, KernelParameters, parameters
@@ -26,7 +27,6 @@ from ..base.validation import (
 )
 from .task import kernel_for
 
-Array = NDArray[np.float64]
 _BLOCK = 4096
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..base.arrays import Array
 from ..base.kernel import parameters
 from ..base.targets import Classification, Regression, Rows
 from ..base.validation import StrOptions
@@ -120,9 +121,9 @@ class OROLSRegressor(Regression, OROLSBase):
         self._keep_one(rows.X, found)
         self._spread = found["spread"]
 
-    _spread: NDArray[np.float64]  # S with SS' the covariance of the coefficients, in units of the noise
+    _spread: Array  # S with SS' the covariance of the coefficients, in units of the noise
 
-    def _mean_and_variance(self, X: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _mean_and_variance(self, X: Array) -> tuple[Array, Array]:
         relative = np.empty(len(X))
         for first in range(0, len(X), _BLOCK):
             part = slice(first, first + _BLOCK)
@@ -130,7 +131,7 @@ class OROLSRegressor(Regression, OROLSBase):
         model = self._fitted()
         return model.predict(X), relative[:, None] * model.noise_variance
 
-    def pseudoinverse(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> NDArray[np.float64]:
+    def pseudoinverse(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Array:
         """Return K† = U⁻¹H⁻¹Qᵀ for the design K = [1 k(X, basis)], (constant and n_basis_, n_samples).
 
         Parameters
@@ -221,7 +222,7 @@ class OROLSClassifier(ClassifierParameters, Classification, OROLSBase):
             self._keep_classes(rows.X, self._select(rows.X, columns, rows.weight))
         self.n_basis_per_class_ = np.array([len(b) for b in self.class_basis_])
 
-    def _keep_classes(self, X: NDArray[np.float64], found: list[dict[str, Any]]) -> None:
+    def _keep_classes(self, X: Array, found: list[dict[str, Any]]) -> None:
         """Take over one model a class on the union of their kernels."""
         pairs = [f["width"][: f["n_basis"]] * len(X) + f["chosen"][: f["n_basis"]] for f in found]
         # by row, then width
@@ -234,9 +235,7 @@ class OROLSClassifier(ClassifierParameters, Classification, OROLSBase):
             coef[mine, column] = f["coef"][:, 0]
         self._keep(X, union % len(X), union // len(X), coef, found)
 
-    def pseudoinverse(
-        self, X: ArrayLike, sample_weight: ArrayLike | None = None, label: Any = None
-    ) -> NDArray[np.float64]:
+    def pseudoinverse(self, X: ArrayLike, sample_weight: ArrayLike | None = None, label: Any = None) -> Array:
         """Return K† = U⁻¹H⁻¹Qᵀ for the design K = [1 k(X, basis)]; with several bases, of the class ``label``.
 
         Parameters

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
+from ..base.arrays import Array
 from ..base.estimator import in_precision_of
 from ..base.kernel import KERNEL_CONSTRAINTS, KernelParameters, make_kernel, parameters
 from ..base.validation import (
@@ -186,8 +187,8 @@ class KernelLSTD(LSTDParameters, CoreModel):
         self._core = core
         core.learn(states, rewards, after, ends, starts)
 
-    def _begin(self, S: NDArray[np.float64]) -> Any:
-        kernel = make_kernel(self.kernel, self.gamma, self.degree, self.coef0, S, np.ones(len(S)), self.random_state)
+    def _begin(self, S: Array) -> Any:
+        kernel = make_kernel(self, self.gamma, S, np.ones(len(S)), self.random_state)
         self._begun_with = self.get_params(deep=False)
         return _core.KernelLSTD(
             kernel,
@@ -201,7 +202,7 @@ class KernelLSTD(LSTDParameters, CoreModel):
             residual=self.criterion == "brm",
         )
 
-    def predict(self, S: ArrayLike) -> NDArray[np.float64]:
+    def predict(self, S: ArrayLike) -> Array:
         """Return the value of each state, (n_states,).
 
         Parameters
@@ -216,7 +217,7 @@ class KernelLSTD(LSTDParameters, CoreModel):
         return self._fitted().is_next
 
     @property
-    def trace_(self) -> NDArray[np.float64]:
+    def trace_(self) -> Array:
         """The eligibility trace on the kernels."""
         return self._fitted().trace
 

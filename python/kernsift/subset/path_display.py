@@ -9,12 +9,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..base.arrays import Array
 from ..base.axes import axes_or_new
 from ..base.validation import check_is_fitted
 from .base import SubsetBase
 
 
-def _summed(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _summed(values: Array) -> Array:
     return values if values.ndim == 1 else values.sum(axis=1)
 
 
@@ -54,7 +55,7 @@ class PruningPathDisplay:
         self,
         *,
         n_basis: NDArray[np.int64],
-        values: NDArray[np.float64],
+        values: Array,
         ylabel: str,
         estimator_name: str | None = None,
         chosen: int | None = None,
@@ -127,7 +128,7 @@ class PruningPathDisplay:
     @classmethod
     def _of_subset(
         cls, estimator: Any, X: ArrayLike | None, y: ArrayLike | None, what: str | None
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64], str]:
+    ) -> tuple[NDArray[np.int64], Array, str]:
         check_is_fitted(estimator)
         if estimator._path is None:
             raise ValueError(
@@ -146,7 +147,7 @@ class PruningPathDisplay:
         return sizes, values, {"gcv": "GCV", "cost": "cost"}[name]
 
     @staticmethod
-    def _errors(models: Iterable[Any], X: ArrayLike, y: Any) -> tuple[NDArray[np.float64], str]:
+    def _errors(models: Iterable[Any], X: ArrayLike, y: Any) -> tuple[Array, str]:
         truth, errors, ylabel = np.asarray(y), [], "RMSE"
         for model in models:
             if hasattr(model, "classes_"):

@@ -8,17 +8,16 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .. import _core
+from ..base.arrays import Array
 from ..base.probabilities import fit_temperature
 from ..base.targets import IncrementalClassification, IncrementalRegression
 from ..base.threads import n_threads
 from ..base.validation import transaction
 from .base import SubsetBase
 from .state import Sketch, SubsetState, ready
-
-Array = NDArray[np.float64]
 
 
 class SubsetLSSVMRegressor(IncrementalRegression, SubsetBase):

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Bunch, check_X_y
 
 from .. import _core
+from ..base.arrays import Array
 from ..base.canonical import Table, canonical_table, draw_seed
 from ..base.kernel import TABLE
 from ..base.memory import ROW_VECTORS, check_memory
@@ -30,8 +31,6 @@ from .search import (
     run,
     watched,
 )
-
-Array = NDArray[np.float64]
 
 CRITERIA = ("auto", "loo", "gcv", "evidence")
 # Fewer rows than these are cut into so many parts, each held out once, to decide where to stop; more into one.
