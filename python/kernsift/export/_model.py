@@ -150,7 +150,7 @@ def describe(estimator: Any, target: str | None = None) -> Model:
 def _of_model(model: Any) -> tuple[list[Term], Array]:
     if isinstance(model, KernelExpansion):
         return [Term(*term) for term in model.terms()], model.intercept
-    coef = np.ascontiguousarray(model.coef.reshape(model.n_basis, -1))
+    coef = np.ascontiguousarray(model.coef.reshape(model.n_basis, getattr(model, "n_outputs", 1)))
     return [Term(model.kernel, model.basis, coef)], getattr(model, "intercept", np.zeros(1))  # KernelLSTD has none
 
 
