@@ -1,8 +1,8 @@
-"""Where a display draws: matplotlib is imported here, when something is drawn."""
+"""Displays: pictures of fitted estimators, in scikit-learn's manner.  matplotlib is imported when one is drawn."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 
 def pyplot() -> Any:
@@ -12,6 +12,17 @@ def pyplot() -> Any:
     except ImportError as error:
         raise ImportError("drawing needs matplotlib: pip install 'kernsift[plot]'") from error
     return plt
+
+
+class Display:
+    """What was drawn on; a display's own fields (`base.kernel.parameters`) are what it draws."""
+
+    ax_: Any
+    figure_: Any
+
+    def _drawn(self, ax: Any) -> Self:
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
 
 
 def axes_or_new(ax: Any) -> Any:

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..base.arrays import Array
-from ..base.axes import axes_or_new
+from ..base.axes import Display, axes_or_new
+from ..base.kernel import parameters
 from ..base.validation import check_is_fitted
 from .base import SubsetBase
 
@@ -19,7 +20,8 @@ def _summed(values: Array) -> Array:
     return values if values.ndim == 1 else values.sum(axis=1)
 
 
-class PruningPathDisplay:
+@parameters
+class PruningPathDisplay(Display):
     """Error, score or cost along the path of a pruned model, against the number of kernels.
 
     Made by `from_estimator`; `plot` draws it again, on other axes too.
@@ -51,20 +53,11 @@ class PruningPathDisplay:
     >>> display = PruningPathDisplay.from_estimator(model)
     """
 
-    def __init__(
-        self,
-        *,
-        n_basis: NDArray[np.int64],
-        values: Array,
-        ylabel: str,
-        estimator_name: str | None = None,
-        chosen: int | None = None,
-    ) -> None:
-        self.n_basis = n_basis
-        self.values = values
-        self.ylabel = ylabel
-        self.estimator_name = estimator_name
-        self.chosen = chosen
+    n_basis: NDArray[np.int64]
+    values: Array
+    ylabel: str
+    estimator_name: str | None = None
+    chosen: int | None = None
 
     @classmethod
     def from_estimator(
@@ -93,9 +86,8 @@ class PruningPathDisplay:
             generalised cross-validation score (subset of regressors, the default there); summed over outputs.
         name : str, optional
             For the legend; the class name by default.
-        ax : matplotlib Axes, optional
-        **kwargs : dict
-            For ``ax.plot``.
+        ax, **kwargs
+            As in `plot`.
         """
         if X is not None and y is None:
             raise ValueError("y=None: give the targets of X, or neither")
@@ -178,5 +170,4 @@ class PruningPathDisplay:
         ax.set(xlabel="number of kernels", ylabel=self.ylabel)
         if self.line_.get_label():
             ax.legend()
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        return self._drawn(ax)
