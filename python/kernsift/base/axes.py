@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from .optional import optional
+
 
 def pyplot() -> Any:
-    """Import pyplot, or say which extra brings it."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError("drawing needs matplotlib: pip install 'kernsift[plot]'") from error
-    return plt
+    """Import pyplot."""
+    return optional("matplotlib.pyplot", "drawing", "plot")
 
 
 class Display:

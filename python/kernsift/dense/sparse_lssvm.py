@@ -225,17 +225,6 @@ class _SparseLSSVM(SparseParameters, BatchLSSVM):
         ----------
         n : int
             One of ``path_["n_basis"]``.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from kernsift import SparseLSSVMRegressor
-        >>> X = np.random.default_rng(7).uniform(-3, 3, (400, 1))
-        >>> y = np.sinc(X[:, 0])
-        >>> model = SparseLSSVMRegressor(gamma=1.0, max_basis=None).fit(X, y)
-        >>> small = model.at_size(10)
-        >>> small.n_basis_, bool(small.score(X, y) > 0.95)
-        (10, True)
         """
         self._fitted()
         if not hasattr(self, "_path"):

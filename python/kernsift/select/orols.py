@@ -114,6 +114,9 @@ class OROLSRegressor(Regression, OROLSBase):
     >>> model = OROLSRegressor(gamma=0.1).fit(X, y)
     >>> bool(model.n_basis_ < 25 and np.abs(model.predict(X) - np.sinc(X[:, 0] / np.pi)).max() < 0.15)
     True
+    >>> of_a_constant = model.pseudoinverse(X) @ np.ones(200)  # the constant, and no kernel
+    >>> bool(np.allclose(of_a_constant, np.eye(1 + model.n_basis_)[0], atol=1e-6))
+    True
     """
 
     def _fit_rows(self, rows: Rows) -> None:
@@ -140,20 +143,6 @@ class OROLSRegressor(Regression, OROLSBase):
             The rows of the fit: the estimator does not keep them.
         sample_weight : array-like of shape (n_samples,), optional
             The map is then from y to the weighted least squares coefficients.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from kernsift import OROLSRegressor
-        >>> X = np.random.default_rng(7).uniform(-3, 3, (400, 1))
-        >>> y = np.sinc(X[:, 0])
-        >>> model = OROLSRegressor(gamma=1.0).fit(X, y)
-        >>> K_plus = model.pseudoinverse(X)
-        >>> K_plus.shape == (1 + model.n_basis_, 400)
-        True
-        >>> of_a_constant = K_plus @ np.ones(400)  # the constant, and no kernel
-        >>> bool(np.allclose(of_a_constant, np.eye(1 + model.n_basis_)[0], atol=1e-6))
-        True
         """
         return self._pseudoinverse(X, sample_weight, slice(None))
 
