@@ -210,7 +210,7 @@ def test_robust_fit_is_consistent_and_ignores_outliers(rng):
 
 
 def test_robust_weights_that_never_settle_are_reported(rng, monkeypatch):
-    monkeypatch.setattr("kernsift.dense.robust.MAX_ROUNDS", 1)
+    monkeypatch.setattr("kernsift.dense.base.MAX_ROUNDS", 1)
     X = rng.uniform(-3, 3, (60, 1))
     y = np.sin(X[:, 0]) + 0.05 * rng.standard_normal(60)
     y[::9] += 4.0

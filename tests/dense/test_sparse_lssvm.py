@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import skops.io
 from kernsift import LSSVMRegressor, PruningPathDisplay, SparseLSSVMClassifier, SparseLSSVMRegressor, _core
-from kernsift.dense.pruning import first_basis
+from kernsift.dense.sparse_lssvm import first_basis
 from oracles.dense import (
     bordered,
     dense_cost,

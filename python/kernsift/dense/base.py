@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 
 from .. import _core
 from ..base.arrays import Array
@@ -24,11 +26,25 @@ from ..base.validation import (
 )
 from ..select.task import kernel_of
 from ..widths.learn_gamma import learned_width
-from .robust import robust_weights
 
 # What alpha="loo" and gamma="loo" try by default.
 ALPHAS = np.logspace(-6, 4, 21)
 GAMMA_FACTORS = np.logspace(-1.5, 1.5, 7)
+# Rounds of robust weights (Suykens et al. 2002).
+MAX_ROUNDS = 100
+
+
+def robust_weights(problem: Any, weight: Array, alpha: float) -> Array:
+    """Return factors of the weights in agreement with the residuals of the fit that they make."""
+    factor, change = problem.robust_weights(weight, alpha, rounds=MAX_ROUNDS)
+    if change > _core.SETTLED:
+        warnings.warn(
+            f"the robust weights still change by {change:.2g} after {MAX_ROUNDS} rounds; a larger alpha or gamma "
+            "closer to the data's scale usually settles them",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return factor
 
 
 class BatchLSSVM(Expansion):
@@ -38,7 +54,7 @@ class BatchLSSVM(Expansion):
     ``loo_grid(weight, alphas)``, and takes the model over from it (`_take`).
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LEARNING_CONSTRAINTS,
         "gamma": [*LEARNING_CONSTRAINTS["gamma"], StrOptions({"loo"})],
         "alpha": [Interval(Real, 0, None, closed="neither"), StrOptions({"loo"})],

@@ -16,8 +16,8 @@ from .base import BatchClassifier, BatchLSSVM, BatchRegressor
 
 
 @parameters
-class DenseParameters(KernelParameters):
-    """Parameters of the dense estimators."""
+class _DenseLSSVM(KernelParameters, BatchLSSVM):
+    """Fit on all rows."""
 
     alpha: float | str = 0.1
     alphas: ArrayLike | None = None
@@ -26,8 +26,6 @@ class DenseParameters(KernelParameters):
     fit_intercept: bool = True
     random_state: Any = None
 
-
-class _DenseLSSVM(DenseParameters, BatchLSSVM):
     def _check_memory(self, n: int, d: int, outputs: int) -> None:
         grid = "loo" in (self.alpha, self.gamma if isinstance(self.gamma, str) else None)
         alphas = len(self._alphas()) if grid else 0

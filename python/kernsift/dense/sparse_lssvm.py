@@ -17,16 +17,30 @@ from ..base.kernel import KernelParameters, parameters
 from ..base.memory import ROW_VECTORS, check_memory
 from ..base.targets import Rows
 from ..base.validation import Interval, RealNotInt, StrOptions
+from ..select.selectors import select
+from ..select.task import Task
 from .base import BatchClassifier, BatchLSSVM, BatchRegressor
-from .pruning import first_basis
 
 METHODS = ("isls", "sls")
 PRUNINGS = ("cost", "coefficient")
 
 
+def first_basis(kernel: _core.Kernel, X: Array, max_start: int | None, random_state: Any) -> NDArray[np.int64]:
+    """Return the rows a path starts from: all, or ``max_start`` that span most of them where there are more.
+
+    Those are drawn by randomly pivoted Cholesky: a random row, more likely the further it is from the span so far.
+    """
+    n = len(X)
+    if max_start is None or n <= max_start:
+        return np.arange(n, dtype=np.int64)
+    seed = int(check_random_state(random_state).randint(2**31))
+    chosen = select("rpcholesky", Task(kernel, X, np.ones(n), int(max_start), seed), fewer="max_start")
+    return np.sort(chosen.indices)
+
+
 @parameters
-class SparseParameters(KernelParameters):
-    """Parameters of the pruned estimators."""
+class _SparseLSSVM(KernelParameters, BatchLSSVM):
+    """Pruning of the kernels of a fit."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BatchLSSVM._parameter_constraints,
@@ -55,11 +69,17 @@ class SparseParameters(KernelParameters):
     keep_path: bool = True
     random_state: Any = None
 
-
-class _SparseLSSVM(SparseParameters, BatchLSSVM):
-    _drawn: int | None  # the seed of this fit
-
     # --- fitting ---
+
+    def _fit_rows(self, rows: Rows) -> None:
+        if self.reselect and (self.method != "sls" or self.alpha != "loo"):
+            raise ValueError(
+                f"reselect=True re-selects alpha at every step of method='sls' with alpha='loo'; got "
+                f"method={self.method!r}, alpha={self.alpha!r}"
+            )
+        self._drawn: int | None = None  # the seed of this fit
+        self._fitted_method = self.method
+        super()._fit_rows(rows)
 
     def _check_memory(self, n: int, d: int, outputs: int) -> None:
         start = n if self.max_start is None else min(n, int(self.max_start))
@@ -84,16 +104,6 @@ class _SparseLSSVM(SparseParameters, BatchLSSVM):
                 self._drawn = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
             return self._drawn
         return self.random_state
-
-    def _fit_rows(self, rows: Rows) -> None:
-        if self.reselect and (self.method != "sls" or self.alpha != "loo"):
-            raise ValueError(
-                f"reselect=True re-selects alpha at every step of method='sls' with alpha='loo'; got "
-                f"method={self.method!r}, alpha={self.alpha!r}"
-            )
-        self._drawn = None
-        self._fitted_method = self.method
-        super()._fit_rows(rows)
 
     def _take(
         self,

@@ -148,18 +148,7 @@ class OROLSRegressor(Regression, OROLSBase):
 
 
 @parameters
-class ClassifierParameters(ForwardParameters):
-    """Parameters of the classifier."""
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ForwardParameters._parameter_constraints,
-        "basis": [StrOptions({"per-class", "shared"})],
-    }
-
-    basis: str = "per-class"
-
-
-class OROLSClassifier(ClassifierParameters, Classification, OROLSBase):
+class OROLSClassifier(Classification, OROLSBase):
     """Order-recursive orthogonal least squares classification on ±1 targets, one column a class.
 
     Parameters
@@ -201,6 +190,13 @@ class OROLSClassifier(ClassifierParameters, Classification, OROLSBase):
     >>> bool(model.score(X[500:], y[500:]) > 0.9)
     True
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ForwardParameters._parameter_constraints,
+        "basis": [StrOptions({"per-class", "shared"})],
+    }
+
+    basis: str = "per-class"
 
     def _fit_rows(self, rows: Rows) -> None:
         if self._flat or self.basis == "shared":

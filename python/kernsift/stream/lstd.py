@@ -27,34 +27,7 @@ from .core_model import ADMISSIONS, CoreModel
 
 
 @parameters
-class LSTDParameters(KernelParameters):
-    """Parameters of `KernelLSTD`."""
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **KERNEL_CONSTRAINTS,
-        "alpha": [Interval(Real, 0, None, closed="neither")],
-        "discount": [Interval(Real, 0, 1, closed="both")],
-        "trace_decay": [Interval(Real, 0, 1, closed="both")],
-        "max_basis": [Interval(Integral, 1, None, closed="left"), None],
-        "novelty_tol": [Interval(Real, 0, None, closed="left")],
-        "usefulness_tol": [Interval(Real, 0, None, closed="left")],
-        "admission": [StrOptions(set(ADMISSIONS))],
-        "criterion": [StrOptions({"lstd", "brm"})],
-        "random_state": ["random_state"],
-    }
-
-    alpha: float = 0.1
-    discount: float = 0.99
-    trace_decay: float = 0.0
-    max_basis: int | None = 500
-    novelty_tol: float = 0.01
-    usefulness_tol: float = 0.0001
-    admission: str = "novelty"
-    criterion: str = "lstd"
-    random_state: Any = None
-
-
-class KernelLSTD(LSTDParameters, CoreModel):
+class KernelLSTD(KernelParameters, CoreModel):
     """Least-squares temporal differences on a small basis of kernels that follows the transitions.
 
     The value of a policy, V(s) = E[r + g r' + g² r'' + ...] for the discount g, from transitions (s, r, s') it makes:
@@ -127,6 +100,29 @@ class KernelLSTD(LSTDParameters, CoreModel):
     >>> model.predict([[9.0], [8.0], [7.0]]).round(2)
     array([1.  , 1.5 , 1.75])
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **KERNEL_CONSTRAINTS,
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "discount": [Interval(Real, 0, 1, closed="both")],
+        "trace_decay": [Interval(Real, 0, 1, closed="both")],
+        "max_basis": [Interval(Integral, 1, None, closed="left"), None],
+        "novelty_tol": [Interval(Real, 0, None, closed="left")],
+        "usefulness_tol": [Interval(Real, 0, None, closed="left")],
+        "admission": [StrOptions(set(ADMISSIONS))],
+        "criterion": [StrOptions({"lstd", "brm"})],
+        "random_state": ["random_state"],
+    }
+
+    alpha: float = 0.1
+    discount: float = 0.99
+    trace_decay: float = 0.0
+    max_basis: int | None = 500
+    novelty_tol: float = 0.01
+    usefulness_tol: float = 0.0001
+    admission: str = "novelty"
+    criterion: str = "lstd"
+    random_state: Any = None
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(
