@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import pickle
 
-import joblib
 import kernsift
 import numpy as np
 import pytest
-import skops.io
 from kernsift import LSSVMClassifier, LSSVMRegressor, _core
 from kernsift.base.probabilities import fit_temperature
 from oracles.dense import bordered, dense_cost, dense_loo, dense_lssvm, dense_variance
 from sklearn.datasets import load_iris, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from support.storing import ROUND_TRIPS
 
 # The system's condition is (lambda_max + mu) / mu, at most a few thousand here: thirteen digits are left.
 EXACT = 1e-11
@@ -258,26 +257,19 @@ def test_temperature_minimises_the_log_loss_of_rows_left_out():
 # --- state and bad input ----------------------------------------------------------------------------------------------
 
 
-def copies(model):
-    yield pickle.loads(pickle.dumps(model))
-    yield pickle.loads(pickle.dumps(model, protocol=1))
-    data = skops.io.dumps(model)
-    yield skops.io.loads(data, trusted=skops.io.get_untrusted_types(data=data))
-
-
-def test_models_travel_as_arrays(rng, tmp_path):
+@pytest.mark.parametrize("way", ROUND_TRIPS)
+def test_models_travel_as_arrays(rng, way):
     X, Y, v = problem(rng)
     model = LSSVMRegressor(gamma=0.4, alpha=0.3).fit(X, Y, v)
     mean, std = model.predict(X, return_std=True)  # fills the cache
-    joblib.dump(model, tmp_path / "model")
-    for copy in [*copies(model), joblib.load(tmp_path / "model")]:
-        assert copy._cache == {}
-        np.testing.assert_array_equal(copy.predict(X), mean)
-        np.testing.assert_array_equal(copy.predict(X, return_std=True)[1], std)
-        np.testing.assert_array_equal(copy.loo_residuals_, model.loo_residuals_)
+    copy = ROUND_TRIPS[way](model)
+    assert copy._cache == {}
+    np.testing.assert_array_equal(copy.predict(X), mean)
+    np.testing.assert_array_equal(copy.predict(X, return_std=True)[1], std)
+    np.testing.assert_array_equal(copy.loo_residuals_, model.loo_residuals_)
     classifier = LSSVMClassifier().fit(X, Y[:, 0] > 0)
-    for copy in copies(classifier):
-        np.testing.assert_array_equal(copy.predict_proba(X), classifier.predict_proba(X))
+    copy = ROUND_TRIPS[way](classifier)
+    np.testing.assert_array_equal(copy.predict_proba(X), classifier.predict_proba(X))
 
 
 @pytest.mark.parametrize(

@@ -175,13 +175,7 @@ class BatchLSSVM(Expansion):
     def _make_problem(self, kernel: _core.Kernel, table: Table, part: Array) -> Any:
         raise NotImplementedError
 
-    def _take(
-        self,
-        problem: Any,
-        table: Table,
-        targets: Array,
-        v: Array,
-    ) -> None:
+    def _take(self, problem: Any, table: Table, targets: Array, v: Array) -> None:
         raise NotImplementedError
 
     def _keep_model(

@@ -39,13 +39,7 @@ class _DenseLSSVM(KernelParameters, BatchLSSVM):
     def _make_problem(self, kernel: _core.Kernel, table: Table, part: Array) -> _core.DenseProblem:
         return _core.DenseProblem(kernel, X=table.X, Y=table.targets, part=part, fit_intercept=bool(self.fit_intercept))
 
-    def _take(
-        self,
-        problem: _core.DenseProblem,
-        table: Table,
-        targets: Array,
-        v: Array,
-    ) -> None:
+    def _take(self, problem: _core.DenseProblem, table: Table, targets: Array, v: Array) -> None:
         found = problem.solve(v, self.alpha_)
         order = np.argsort(table.rows)
         self._keep_model(table.given, table.rows[order], found["coef"][order], found["intercept"], found["cost"])

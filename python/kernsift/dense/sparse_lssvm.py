@@ -105,13 +105,7 @@ class _SparseLSSVM(KernelParameters, BatchLSSVM):
             return self._drawn
         return self.random_state
 
-    def _take(
-        self,
-        problem: Any,
-        table: Table,
-        targets: Array,
-        v: Array,
-    ) -> None:
+    def _take(self, problem: Any, table: Table, targets: Array, v: Array) -> None:
         must_hit = 0 if self.max_basis is None else int(self.max_basis)
         options = {"by_cost": self.pruning == "cost", "step": float(self.step), "must_hit": must_hit}
         alphas = self._alphas() if self.reselect else None

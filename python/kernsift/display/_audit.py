@@ -73,10 +73,8 @@ class AuditDisplay(Display):
 
         Parameters
         ----------
-        estimator : OnlineLSSVMRegressor, OnlineLSSVMClassifier or KRLSRegressor
-            Goes on from where it is, fitted or not; stays as it is.
-        X, y : array-like
-            The stream.
+        estimator, X, y
+            As in :meth:`PrequentialDisplay.from_estimator`.
         block : int, optional
             Rows between two counts; a two-hundredth of the stream by default.
         counts, ax, **kwargs

@@ -118,20 +118,20 @@ class OROLSBase(ForwardParameters, Expansion):
             return int(self.max_basis)
         return max(1, int(self.max_basis * n))
 
+    def _way(self) -> dict[str, Any]:
+        """How candidates are compared, as the core names it."""
+        return {
+            "selection": self.selection,
+            "n_candidates": 0 if self.n_candidates is None else int(self.n_candidates),
+            "cache_bytes": float(self.cache_size) * 1e6,
+        }
+
     def _check_memory(self, n: int, d: int, outputs: int, candidates: int, widths: int) -> None:
         unknown = self.max_basis is None and self.stop is not None  # then they come a panel at a time
         most = 1 if unknown else min(self._most(n), candidates * widths, n)
         every = self.selection == "error-reduction" and self.n_candidates is None
         needed = _core.forward_selection_memory(
-            selection=self.selection,
-            n_candidates=0 if self.n_candidates is None else int(self.n_candidates),
-            n=n,
-            d=d,
-            outputs=outputs,
-            candidates=candidates,
-            widths=widths,
-            most=most,
-            cache_bytes=float(self.cache_size) * 1e6,
+            **self._way(), n=n, d=d, outputs=outputs, candidates=candidates, widths=widths, most=most
         )
         check_memory(
             needed + n * ROW_VECTORS,
@@ -205,8 +205,7 @@ class OROLSBase(ForwardParameters, Expansion):
             sample_weight=weight,
             candidates=allowed,
             rows=n,
-            selection=self.selection,
-            n_candidates=0 if self.n_candidates is None else int(self.n_candidates),
+            **self._way(),
             reestimate=self.alpha == "gcv",
             alpha=0.0 if self.alpha == "gcv" else float(self.alpha),
             stop="none" if self.stop is None else self.stop,
@@ -219,7 +218,6 @@ class OROLSBase(ForwardParameters, Expansion):
             fit_intercept=bool(self.fit_intercept),
             seed=seed,
             threads=n_threads(self.n_jobs),
-            cache_bytes=float(self.cache_size) * 1e6,
         )
 
     def _keep(

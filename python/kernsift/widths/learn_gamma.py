@@ -139,17 +139,8 @@ def learn_gamma(
         targets = class_targets(classes, checked, weight)
     else:
         targets = as_targets(checked)
-    return learn(
-        canonical_table(rows, targets, weight, draw_seed(random_state)),
-        kernel=kernel,
-        isotropic=isotropic,
-        n_rows=n_rows,
-        m=m,
-        max_iter=max_iter,
-        criterion=criterion,
-        fit_intercept=fit_intercept,
-        callback=callback,
-    )
+    table = canonical_table(rows, targets, weight, draw_seed(random_state))
+    return learn(table, kernel, fit_intercept, isotropic, n_rows, m, max_iter, criterion, callback)
 
 
 def _check_parameters(kernel: str, isotropic: bool, n_rows: int, m: int, max_iter: int, criterion: str) -> None:
@@ -173,14 +164,13 @@ def check_kernel(kernel: str) -> None:
 
 def learn(
     table: Table,
-    *,
     kernel: str,
+    fit_intercept: bool,
     isotropic: bool = False,
     n_rows: int = N_ROWS,
     m: int = N_LANDMARKS,
     max_iter: int = 20,
     criterion: str = "auto",
-    fit_intercept: bool = True,
     callback: Callable[[dict[str, Any]], None] | None = None,
 ) -> Bunch:
     """`learn_gamma` on rows in canonical form."""
@@ -246,7 +236,7 @@ def learned_width(estimator: Any, X: Array, targets: Array, weight: Array) -> Ar
 def width_of(estimator: Any, table: Table) -> Array:
     """gamma="learn" of an estimator: the widths; the rest of what was found is kept in its ``learned_gamma_``."""
     check_kernel(estimator.kernel)
-    found = learn(table, kernel=estimator.kernel, fit_intercept=bool(estimator.fit_intercept))
+    found = learn(table, estimator.kernel, bool(estimator.fit_intercept))
     estimator.learned_gamma_ = dict(found)
     return found["gamma"]
 
