@@ -13,6 +13,7 @@ from oracles.dense import bordered, dense_cost, dense_loo, dense_lssvm, dense_va
 from sklearn.datasets import load_iris, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from support.leave_one_out import check_grid, gram, off
 from support.storing import ROUND_TRIPS
 
 # The system's condition is (lambda_max + mu) / mu, at most a few thousand here: thirteen digits are left.
@@ -23,14 +24,6 @@ def problem(rng, n=40, d=3, outputs=2):
     X = rng.standard_normal((n, d))
     Y = np.sin(X[:, :1] + np.arange(outputs)) + 0.1 * rng.standard_normal((n, outputs))
     return X, Y, rng.uniform(0.2, 3.0, n)
-
-
-def gram(model, X, Y=None):
-    return model._kernel().matrix(X, X if Y is None else np.ascontiguousarray(Y))
-
-
-def off(value, truth):
-    return np.max(np.abs(np.asarray(value) - truth)) / np.max(np.abs(truth))
 
 
 @parametrize_with_checks([LSSVMRegressor(), LSSVMClassifier(), LSSVMRegressor(kernel="matern32", robust=True)])
@@ -93,10 +86,7 @@ def test_grid_is_the_leave_one_out_error_of_each_alpha(rng, bias):
     X, Y, v = problem(rng)
     grid = [0.01, 0.1, 1.0, 10.0]
     model = LSSVMRegressor(gamma=0.4, alpha="loo", alphas=grid, fit_intercept=bias).fit(X, Y, v)
-    K = gram(model, X)
-    errors = np.array([(v @ dense_loo(K, Y, v, a, bias, unit=True) ** 2).sum() / v.sum() for a in grid])
-    assert off(model.loo_grid_["error"][0], errors) < 1e-9
-    assert model.alpha_ == grid[int(np.argmin(errors))]
+    check_grid(model, X, Y, v, bias)
     fixed = LSSVMRegressor(gamma=0.4, alpha=model.alpha_, fit_intercept=bias).fit(X, Y, v)
     np.testing.assert_array_equal(model.dual_coef_, fixed.dual_coef_)
 

@@ -22,6 +22,7 @@ from oracles.dense import (
 )
 from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from support.leave_one_out import check_grid, gram, off
 from support.storing import ROUND_TRIPS
 
 # Where the kernel matrix of the start is nearly singular (residual diagonals down to 1e-12) its factor has a condition
@@ -48,14 +49,6 @@ def paper(data_dir, name):
     data = np.load(data_dir / f"{name}.npz", allow_pickle=False)
     X, y = data["X"].astype(np.float64), data["y"].astype(np.float64)
     return (X - X.mean(axis=0)) / X.std(axis=0), y
-
-
-def gram(model, X):
-    return model._kernel().matrix(X, X)
-
-
-def off(value, truth):
-    return np.max(np.abs(np.asarray(value) - truth)) / np.max(np.abs(truth))
 
 
 def columns(y):
@@ -260,10 +253,7 @@ def test_grid_of_the_start(bias):
     X, Y, v = cloud(n=30)
     grid = [0.01, 0.1, 1.0, 10.0]
     model = SparseLSSVMRegressor(gamma=0.3, alpha="loo", alphas=grid, fit_intercept=bias).fit(X, Y, v)
-    K = gram(model, X)
-    errors = np.array([(v @ dense_loo(K, Y, v, a, bias, unit=True) ** 2).sum() / v.sum() for a in grid])
-    assert off(model.loo_grid_["error"][0], errors) < 1e-9
-    assert model.alpha_ == grid[int(np.argmin(errors))]
+    K = check_grid(model, X, Y, v, bias)
     few = SparseLSSVMRegressor(gamma=0.3, alpha="loo", alphas=grid, max_start=9, random_state=3, fit_intercept=bias)
     few.fit(X, Y, v)
     S = np.sort(few.path_["kernels"])
