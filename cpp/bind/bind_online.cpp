@@ -405,6 +405,7 @@ void bind_online(py::module_& m) {
         return model;
       },
       py::arg("engine"), py::arg("kernel"), py::arg("settings"), py::arg("state"));
+  m.def("recent_rows_memory", &RecentRows::memory_needed, py::kw_only(), py::arg("rows"), py::arg("outputs"));
   bind_engine<OnlineModel>(m, "OnlineLSSVM");
   bind_engine<LiteralModel>(m, "OnlineInverse");
 }

@@ -14,15 +14,9 @@ import numpy
 import sklearn
 
 import kernsift
+from kernsift.base.threads import cpus
 from kernsift.cli import commands as _cli
 from kernsift.cli import demo as _demo
-
-
-def _threads() -> int:
-    """Processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def info() -> int:
@@ -33,7 +27,7 @@ def info() -> int:
         "scikit-learn": sklearn.__version__,
         "python": f"{platform.python_version()} ({platform.python_implementation()})",
         "platform": platform.platform(),
-        "threads": f"{_threads()} usable; the core works in the thread that calls it",
+        "threads": f"{cpus()} usable; the core works in the thread that calls it",
         "KERNSIFT_ISA": os.environ.get("KERNSIFT_ISA", "(not set)"),
         **kernsift.build_config(),
     }

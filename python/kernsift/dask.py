@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone, is_classifier
 
 from . import _core
+from .base.arrays import Array
 from .base.validation import take_over
 from .io.record_batches import numbers_of
 from .subset.base import SubsetBase
@@ -28,7 +29,7 @@ except ImportError as error:
 
 __all__ = ["fit"]
 
-Rows = tuple[NDArray[np.float64], NDArray[Any], NDArray[np.float64] | None]
+Rows = tuple[Array, NDArray[Any], Array | None]
 
 
 def fit(
@@ -265,7 +266,7 @@ def _sample(
     return X, y, weight, found
 
 
-Drawn = tuple[NDArray[np.uint64], NDArray[np.float64], NDArray[Any], NDArray[np.float64], NDArray[Any] | None]
+Drawn = tuple[NDArray[np.uint64], Array, NDArray[Any], Array, NDArray[Any] | None]
 
 
 def _draw(part: Rows, count: int, want_classes: bool) -> Drawn:

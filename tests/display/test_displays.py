@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import subprocess
 import sys
 
@@ -315,13 +314,6 @@ def test_matplotlib_is_not_imported_before_something_is_drawn():
     ],
 )
 def test_a_missing_matplotlib_is_named(draw, monkeypatch):
-    real = builtins.__import__
-
-    def without(name, *rest, **more):
-        if name.partition(".")[0] == "matplotlib":
-            raise ImportError(name)
-        return real(name, *rest, **more)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r"pip install 'kernsift\[plot\]'"):
         draw()

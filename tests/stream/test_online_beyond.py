@@ -13,7 +13,7 @@ import numpy as np
 import oracles
 import pytest
 from kernsift import KRLSRegressor, OnlineLSSVMClassifier, OnlineLSSVMRegressor
-from kernsift.base.threads import _cpus, n_threads
+from kernsift.base.threads import cpus, n_threads
 from support.streams import KERNEL, core, direct, stream
 from threadpoolctl import threadpool_limits
 
@@ -338,11 +338,11 @@ def test_predictions_do_not_depend_on_threads(rng, monkeypatch):
         assert n_threads(3) == 3
 
 
-@pytest.mark.skipif(_cpus() == 1, reason="a limit of one thread cannot be told from one CPU")
+@pytest.mark.skipif(cpus() == 1, reason="a limit of one thread cannot be told from one CPU")
 def test_threadpoolctl_bounds_threads(monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     with threadpool_limits(1000, "openmp"):
-        assert (n_threads(None), n_threads(3), n_threads(-1)) == (1, 3, _cpus())
+        assert (n_threads(None), n_threads(3), n_threads(-1)) == (1, 3, cpus())
         with threadpool_limits(1):
             assert (n_threads(None), n_threads(3), n_threads(-1)) == (1, 1, 1)
         with threadpool_limits(1, "blas"):  # which the core does not use

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..io import model_file
-from .validation import CheckedParameters, did_you_mean
+from .validation import CheckedParameters, did_you_mean, types_of
 
 
 @cache
@@ -31,11 +31,7 @@ def is_float32(X: Any) -> bool:
     """Whether an array is of float32, or every column of a table."""
     if hasattr(X, "dtype"):
         return bool(X.dtype == np.float32)
-    dtypes = getattr(X, "dtypes", None)  # pandas and polars
-    if dtypes is None and hasattr(X, "schema"):
-        dtypes = getattr(X.schema, "types", None)  # pyarrow, whose float has 32 bits
-    names = {str(dtype).lower() for dtype in dtypes} if dtypes is not None else set()
-    return names in ({"float32"}, {"float"})
+    return {str(dtype).lower() for _, dtype in types_of(X)} in ({"float32"}, {"float"})  # pyarrow's float has 32 bits
 
 
 def in_precision_of(X: Any, *parts: NDArray[Any]) -> Any:

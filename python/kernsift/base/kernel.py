@@ -7,10 +7,11 @@ from numbers import Integral, Real
 from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from .._core import Kernel, kernel_table
+from .arrays import Array
 from .validation import Interval, StrOptions
 
 #: What the core knows of each kernel: where it can be learned, moved, exported (cpp/core/kernel/kernels.cpp).
@@ -59,26 +60,18 @@ def wants_learning(gamma: Any) -> bool:
 
 
 def make_kernel(
-    name: str,
-    gamma: str | float | ArrayLike,
-    degree: int,
-    coef0: float,
-    X: NDArray[np.float64],
-    sample_weight: NDArray[np.float64],
-    random_state: Any,
-    centre: NDArray[np.float64] | None = None,
+    model: KernelParameters, gamma: Any, X: Array, weight: Array, random_state: Any = None, centre: Array | None = None
 ) -> Kernel:
-    """Build the kernel for data that begins with X; its centre is the first row unless given."""
-    widths = resolve_gamma(gamma, X, sample_weight, random_state)
-    return Kernel(name, widths, int(degree), float(coef0), np.ascontiguousarray(X[0] if centre is None else centre))
+    """Build an estimator's kernel, with a gamma, for data that begins with X; its centre is the first row if not given.
+
+    Rows of X and their weights are what "scale" and "median" are taken from.
+    """
+    widths = resolve_gamma(gamma, X, weight, random_state)
+    centre = np.ascontiguousarray(X[0] if centre is None else centre)
+    return Kernel(model.kernel, widths, int(model.degree), float(model.coef0), centre)
 
 
-def resolve_gamma(
-    gamma: str | float | ArrayLike,
-    X: NDArray[np.float64],
-    sample_weight: NDArray[np.float64],
-    random_state: Any = None,
-) -> NDArray[np.float64]:
+def resolve_gamma(gamma: str | float | ArrayLike, X: Array, sample_weight: Array, random_state: Any = None) -> Array:
     """Return one width per feature.
 
     ``"scale"`` is one over the sum of the features' variances: scikit-learn's 1 / (d var(X)) on centred features,
@@ -95,13 +88,19 @@ def resolve_gamma(
     if len(X) == 0:
         raise ValueError(f"gamma={gamma!r} needs a row of positive weight; give gamma as a number")
     with np.errstate(over="ignore", invalid="ignore"):
-        value = _scale(X, weight) if gamma == "scale" else _median(X, random_state)
+        if gamma == "scale":
+            Z = X - X[0]  # about a row, so that a large common offset loses nothing
+            mean = np.average(Z, axis=0, weights=weight)
+            total = float(np.average((Z - mean) ** 2, axis=0, weights=weight).sum())
+            value = 1.0 / total if total > 0 else 1.0 / d
+        else:
+            value = _median(X, random_state)
     if not np.isfinite(value) or value <= 0:
         raise ValueError(f"gamma={gamma!r} came out as {value}: the scale of X overflows; rescale X or give gamma")
     return np.full(d, value)
 
 
-def _given_gamma(gamma: float | ArrayLike, d: int) -> NDArray[np.float64]:
+def _given_gamma(gamma: float | ArrayLike, d: int) -> Array:
     widths = np.asarray(gamma, dtype=np.float64)
     if widths.ndim == 0:
         widths = np.full(d, float(widths))
@@ -112,14 +111,7 @@ def _given_gamma(gamma: float | ArrayLike, d: int) -> NDArray[np.float64]:
     return np.ascontiguousarray(widths)
 
 
-def _scale(X: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
-    Z = X - X[0]  # about a row, so that a large common offset loses nothing
-    mean = np.average(Z, axis=0, weights=weight)
-    total = float(np.average((Z - mean) ** 2, axis=0, weights=weight).sum())
-    return 1.0 / total if total > 0 else 1.0 / X.shape[1]
-
-
-def _median(X: NDArray[np.float64], random_state: Any) -> float:
+def _median(X: Array, random_state: Any) -> float:
     if len(X) > _MEDIAN_ROWS:
         X = X[check_random_state(random_state).choice(len(X), _MEDIAN_ROWS, replace=False)]
     Z = X - X[0]

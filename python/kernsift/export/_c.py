@@ -17,8 +17,6 @@ from ._emulate import Arithmetic
 from ._learner import Learner
 from ._model import Model, describe
 
-Array = NDArray[np.float64]
-
 # What is off by more than this, of the largest output, is warned of.
 _WARN = 1e-3
 
@@ -82,7 +80,7 @@ def to_c(
     >>> X = np.linspace(-3, 3, 100)[:, None]
     >>> model = OnlineLSSVMRegressor(gamma=1.0, max_basis=20).fit(X, np.sin(X[:, 0]))
     >>> header = to_c(model, name="sine", max_bytes=1024)
-    >>> "static inline float sine_predict(const float *x)" in header
+    >>> "static inline float sine_predict(const float* x)" in header
     True
     """
     if dtype not in ("float32", "float64"):

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..base.arrays import Array
 from ..io.atomic_write import write_whole
 from ._model import Model, describe
-
-Array = NDArray[np.float64]
 
 
 def to_libsvm(estimator: Any, path: Any = None, *, output: int | None = None, max_bytes: int | None = None) -> str:

@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from .. import _core
+from ..base.arrays import Array
 from ..base.expansion import Expansion, KernelExpansion
 from ..base.kernel import TABLE
 from ..base.validation import check_is_fitted
 from ..select.feature_vectors import FeatureVectorSelector
-
-Array = NDArray[np.float64]
 
 # Rows an export is compared with its estimator on.
 _PROBES = 128
@@ -151,7 +150,7 @@ def describe(estimator: Any, target: str | None = None) -> Model:
 def _of_model(model: Any) -> tuple[list[Term], Array]:
     if isinstance(model, KernelExpansion):
         return [Term(*term) for term in model.terms()], model.intercept
-    coef = np.ascontiguousarray(model.coef.reshape(model.n_basis, -1))
+    coef = np.ascontiguousarray(model.coef.reshape(model.n_basis, getattr(model, "n_outputs", 1)))
     return [Term(model.kernel, model.basis, coef)], getattr(model, "intercept", np.zeros(1))  # KernelLSTD has none
 
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from .. import _core
+from ..base.arrays import Array
 from ..base.canonical import Canonical, canonical_rows, draw_seed
 from ..base.estimator import Estimator, is_float32
 from ..base.kernel import KERNEL_CONSTRAINTS, KernelParameters, parameters
@@ -26,35 +27,11 @@ from ..base.validation import (
 )
 from .task import kernel_for
 
-Array = NDArray[np.float64]
 _BLOCK = 4096
 
 
 @parameters
-class SelectorParameters(KernelParameters):
-    """Parameters of `FeatureVectorSelector`."""
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **KERNEL_CONSTRAINTS,
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "n_candidates": [Interval(Integral, 1, None, closed="left"), None],
-        "n_eval": [Interval(Integral, 1, None, closed="left"), None],
-        "candidate_tol": [Interval(Real, 0, 1, closed="left")],
-        "reconstruction_tol": [Interval(Real, 0, None, closed="left")],
-        "cache_size": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
-    }
-
-    n_components: int = 100
-    n_candidates: int | None = 59
-    n_eval: int | None = 59
-    candidate_tol: float = 1e-08
-    reconstruction_tol: float = 0.0
-    cache_size: float = 200
-    random_state: Any = None
-
-
-class FeatureVectorSelector(SelectorParameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+class FeatureVectorSelector(KernelParameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Choose rows whose kernels span all rows best, and give coordinates in their span.
 
     Efficient feature vector selection [1]_: greedy on the mean relative reconstruction error in feature space, each
@@ -116,6 +93,25 @@ class FeatureVectorSelector(SelectorParameters, ClassNamePrefixFeaturesOutMixin,
     >>> model[0].transform(X).shape  # coordinates in the span of the rows chosen
     (400, 30)
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **KERNEL_CONSTRAINTS,
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_candidates": [Interval(Integral, 1, None, closed="left"), None],
+        "n_eval": [Interval(Integral, 1, None, closed="left"), None],
+        "candidate_tol": [Interval(Real, 0, 1, closed="left")],
+        "reconstruction_tol": [Interval(Real, 0, None, closed="left")],
+        "cache_size": [Interval(Real, 0, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    n_components: int = 100
+    n_candidates: int | None = 59
+    n_eval: int | None = 59
+    candidate_tol: float = 1e-08
+    reconstruction_tol: float = 0.0
+    cache_size: float = 200
+    random_state: Any = None
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:

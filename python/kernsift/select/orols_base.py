@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from .. import _core
+from ..base.arrays import Array
 from ..base.canonical import Table, canonical_table, draw_seed
 from ..base.expansion import Expansion, KernelExpansion
 from ..base.kernel import LEARNING_CONSTRAINTS, KernelParameters, parameters, wants_learning
@@ -30,7 +31,7 @@ from .task import kernel_of
 _SMALLEST, _LARGEST = 1e-70, 1e70
 
 
-def _check_columns(kernel: Any, X: NDArray[np.float64]) -> None:
+def _check_columns(kernel: Any, X: Array) -> None:
     """Refuse kernels whose columns have squared norms that leave the range of a double."""
     largest = float(kernel.diagonal(X).max())
     if largest and not _SMALLEST < largest < _LARGEST:
@@ -117,20 +118,20 @@ class OROLSBase(ForwardParameters, Expansion):
             return int(self.max_basis)
         return max(1, int(self.max_basis * n))
 
+    def _way(self) -> dict[str, Any]:
+        """How candidates are compared, as the core names it."""
+        return {
+            "selection": self.selection,
+            "n_candidates": 0 if self.n_candidates is None else int(self.n_candidates),
+            "cache_bytes": float(self.cache_size) * 1e6,
+        }
+
     def _check_memory(self, n: int, d: int, outputs: int, candidates: int, widths: int) -> None:
         unknown = self.max_basis is None and self.stop is not None  # then they come a panel at a time
         most = 1 if unknown else min(self._most(n), candidates * widths, n)
         every = self.selection == "error-reduction" and self.n_candidates is None
         needed = _core.forward_selection_memory(
-            selection=self.selection,
-            n_candidates=0 if self.n_candidates is None else int(self.n_candidates),
-            n=n,
-            d=d,
-            outputs=outputs,
-            candidates=candidates,
-            widths=widths,
-            most=most,
-            cache_bytes=float(self.cache_size) * 1e6,
+            **self._way(), n=n, d=d, outputs=outputs, candidates=candidates, widths=widths, most=most
         )
         check_memory(
             needed + n * ROW_VECTORS,
@@ -140,9 +141,7 @@ class OROLSBase(ForwardParameters, Expansion):
             + (", cache_size" if every else ""),
         )
 
-    def _select(
-        self, X: NDArray[np.float64], targets: list[NDArray[np.float64]], weight: NDArray[np.float64]
-    ) -> list[dict[str, Any]]:
+    def _select(self, X: Array, targets: list[Array], weight: Array) -> list[dict[str, Any]]:
         """Run one selection for each block of targets and keep what the kernels are made of."""
         if self.n_candidates is not None and self.selection == "residual":
             raise ValueError(
@@ -191,7 +190,7 @@ class OROLSBase(ForwardParameters, Expansion):
     def _select_from(
         self,
         kernels: list[Any],
-        rows: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
+        rows: tuple[Array, Array, Array],
         allowed: NDArray[np.int64],
         n: float,
         seed: int,
@@ -206,8 +205,7 @@ class OROLSBase(ForwardParameters, Expansion):
             sample_weight=weight,
             candidates=allowed,
             rows=n,
-            selection=self.selection,
-            n_candidates=0 if self.n_candidates is None else int(self.n_candidates),
+            **self._way(),
             reestimate=self.alpha == "gcv",
             alpha=0.0 if self.alpha == "gcv" else float(self.alpha),
             stop="none" if self.stop is None else self.stop,
@@ -220,15 +218,14 @@ class OROLSBase(ForwardParameters, Expansion):
             fit_intercept=bool(self.fit_intercept),
             seed=seed,
             threads=n_threads(self.n_jobs),
-            cache_bytes=float(self.cache_size) * 1e6,
         )
 
     def _keep(
         self,
-        X: NDArray[np.float64],
+        X: Array,
         indices: NDArray[np.int64],
         which: NDArray[np.intp],
-        coef: NDArray[np.float64],
+        coef: Array,
         found: list[dict[str, Any]],
     ) -> None:
         """Take over a model on rows of X, each with one of the kernels, from the selections that led to it."""
@@ -252,38 +249,34 @@ class OROLSBase(ForwardParameters, Expansion):
             several = np.array(values) if name in ("alpha_", "gcv_") else values
             setattr(self, name, values[0] if len(values) == 1 else several)
 
-    def _keep_one(self, X: NDArray[np.float64], found: dict[str, Any]) -> None:
+    def _keep_one(self, X: Array, found: dict[str, Any]) -> None:
         """Take over the model of one selection."""
         m = found["n_basis"]
         self._keep(X, found["chosen"][:m], found["width"][:m], found["coef"], [found])
 
     # --- the fitted model ---
 
-    _expansion: KernelExpansion | None = None
     _has_intercept: bool
-    gammas_: NDArray[np.float64]
+    gammas_: Array
     alpha_: Any
     gcv_: Any
     stopped_by_: Any
-
-    def _model(self) -> KernelExpansion | None:
-        return self._expansion
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(_from_version_0_1(state) if "_coef" in state else state)
 
     @property
-    def gamma_(self) -> NDArray[np.float64]:
+    def gamma_(self) -> Array:
         """Width in use, one per feature; the first of ``gammas``."""
         self._fitted()
         return self.gammas_[0]
 
     @property
-    def basis_gammas_(self) -> NDArray[np.float64]:
+    def basis_gammas_(self) -> Array:
         """Width of each kernel, (n_basis_, n_features_in_)."""
         return self.gammas_[self._fitted().which]
 
-    def _design(self, X: NDArray[np.float64], which: NDArray[np.intp] | slice = slice(None)) -> NDArray[np.float64]:
+    def _design(self, X: Array, which: NDArray[np.intp] | slice = slice(None)) -> Array:
         """[1 k(X, basis)], the constant only with an intercept."""
         model = self._fitted()
         vectors, widths, bias = model.basis[which], model.which[which], int(self._has_intercept)
@@ -294,9 +287,7 @@ class OROLSBase(ForwardParameters, Expansion):
                 design[:, bias + mine] = kernel.matrix(X, np.ascontiguousarray(vectors[mine]))
         return design
 
-    def _pseudoinverse(
-        self, X: ArrayLike, sample_weight: ArrayLike | None, which: NDArray[np.intp] | slice
-    ) -> NDArray[np.float64]:
+    def _pseudoinverse(self, X: ArrayLike, sample_weight: ArrayLike | None, which: NDArray[np.intp] | slice) -> Array:
         X = self._rows(X)
         weight = check_weights(sample_weight, X)
         check_some_weight(weight)

@@ -13,12 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from ..base.arrays import Array
 from ..base.memory import ROW_VECTORS, check_memory
 from ..subset.pruned import prune
 from .orols import OROLSRegressor
 from .task import ALD_TOL, CACHE_SIZE, INDEPENDENT_TOL, Chosen, Task
-
-Array = NDArray[np.float64]
 
 _BLOCK = 64
 

@@ -1,16 +1,62 @@
-"""What the online regressor and classifier share beside learning: attributes, `health` and `prune`."""
+"""What the online regressor and classifier share beside learning: attributes, `refit`, `prune` and `health`."""
 
 from __future__ import annotations
 
 from numbers import Integral
 from typing import Any, Self
 
+from numpy.typing import ArrayLike
+
+from ..base.kernel import wants_learning
+from ..base.threads import n_threads
+from ..base.validation import check_rows, check_some_weight, fit_context, transaction
 from .health import health
 from .learning import Learning
 
 
 class OnlineModel(Learning):
     """Attributes and deletion of kernels, for any targets."""
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def refit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, new_widths: bool = False
+    ) -> Self:
+        """Learn the rows afresh on the present basis: a second pass that removes the loss of the first.
+
+        The basis stays; the coefficients become those of the exact subset-of-regressors solution for these rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like of shape (n_samples,), optional
+        new_widths : bool, default=False
+            With gamma="learn": learn the widths anew from these rows, and with them the basis.
+        """
+        core = self._fitted()
+        rows = self._next(X, y, sample_weight)
+        if self.engine == "inverse":
+            raise ValueError("refit goes beyond the papers and engine='inverse' is their literal form")
+        self._needs_ridge("refit")
+        if self._warm_up is not None:
+            raise ValueError(
+                f"refit needs the widths, and with gamma='learn' they come with row {self.learn_rows} (learn_rows): "
+                "use partial_fit until then, or fit"
+            )
+        if self.window is not None:
+            raise ValueError("refit learns all its rows and window keeps the last: fit again instead")
+        check_some_weight(rows.weight)
+        if new_widths:
+            if not wants_learning(self.gamma):
+                raise ValueError(f"new_widths=True learns the widths again, and gamma={self.gamma!r} gives them")
+            with transaction(self, *self._former) as new:
+                new._fit_rows(rows)
+            core = self._core
+        check_rows(core.kernel, rows.X)
+        core.refit(*rows, n_threads(self.n_jobs))
+        if self.alpha == "gcv":
+            core.choose_ridge()
+        return self
 
     def prune(self, n_basis: int | None = None) -> Self:
         """Delete the kernels that lower the cost least, one by one; the model stays exact for the others.
@@ -19,18 +65,6 @@ class OnlineModel(Learning):
         ----------
         n_basis : int, optional
             Kernels to keep; ``max_basis`` by default, which with ``oversample`` is fewer than there are.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from kernsift import OnlineLSSVMRegressor
-        >>> X = np.random.default_rng(7).uniform(-3, 3, (400, 1))
-        >>> y = np.sinc(X[:, 0])
-        >>> model = OnlineLSSVMRegressor(gamma=1.0).fit(X, y)
-        >>> model.prune(8).n_basis_
-        8
-        >>> bool(model.score(X, y) > 0.95)
-        True
         """
         core = self._fitted()
         self._needs_ridge("prune")
@@ -82,16 +116,6 @@ class OnlineModel(Learning):
             learned as configured; ``kernel_condition`` and ``inverse_condition``, of the kernel matrix and of the kept
             inverse; ``kernel_error``, how far the kept factor (or inverse) is from that matrix; and the counts of
             ``audit_``.  A model that is not sound should be fitted again.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from kernsift import OnlineLSSVMRegressor
-        >>> X = np.random.default_rng(7).uniform(-3, 3, (400, 1))
-        >>> y = np.sinc(X[:, 0])
-        >>> found = OnlineLSSVMRegressor(gamma=1.0).fit(X, y).health()
-        >>> found["sound"], found["problems"]
-        (True, [])
         """
         limits = []
         if self.n_refused_ > 0:

@@ -67,11 +67,10 @@ class OnlineParameters(StreamParameters, CoreModel):
     def _settings(self, n: int, n_outputs: int, whole: bool) -> dict[str, Any]:
         """Settings of the core, for a stream that begins with n rows, the `whole` of it or not."""
         self._check_beyond_the_papers()
-        # Everything else grows with the kernels, from eight on. Coordinates, targets and weights of the recent rows are
-        # there for all of them from the first.
         ring = self._ring(whole)
         what = "window" if self.window is not None else "exact_rows"
-        check_memory(ring * (8 + n_outputs + 1), f"{what}={ring}", f"keep fewer recent rows ({what})")
+        needed = _core.recent_rows_memory(rows=ring, outputs=n_outputs)
+        check_memory(needed, f"{what}={ring}", f"keep fewer recent rows ({what})")
         return {
             "alpha": self._ridge(),
             "novelty_tol": float(self.novelty_tol),

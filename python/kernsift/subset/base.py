@@ -8,10 +8,11 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
 
 from .. import _core
+from ..base.arrays import Array
 from ..base.canonical import Table, canonical_table, draw_seed
 from ..base.expansion import Expansion, KernelExpansion
 from ..base.kernel import LEARNING_CONSTRAINTS, KernelParameters, parameters
@@ -38,7 +39,6 @@ from .polish import check_polish, polish
 from .pruned import Path
 from .state import FAST_GROWTH, LOO_GRID, Basis, Sketch, SubsetState, ready
 
-Array = NDArray[np.float64]
 _EPS = np.finfo(np.float64).eps
 # Parameters on which the basis and the sums do not depend.
 _MAY_CHANGE = ("alpha", "keep_path", "keep_sums", "n_jobs")
@@ -275,9 +275,6 @@ class SubsetBase(SubsetParameters, Expansion):
         if self._basis is None:
             self._begin(self._choose(self._table(rows))[0], None)
         return self._sums_of(rows)
-
-    def _checked(self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None, *, begin: bool = True) -> Rows:
-        raise NotImplementedError
 
     def _batches(self, batches: Any, target: Any, weight: str | None, verbose: bool, *classes: Any) -> Self:
         """Learn batches one after another; solve once, at the end."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from ..base.arrays import Array
 from ..base.canonical import Table, canonical_rows, draw_seed
 from ..base.kernel import wants_learning
 from ..base.memory import check_memory
@@ -22,7 +23,6 @@ from ..widths.learn_gamma import width_of
 from .pruned import Path, enough, errors_held_out, prune
 from .state import Basis, solution_doubles, sums_doubles
 
-Array = NDArray[np.float64]
 _FEWER = "take fewer (max_basis, or a smaller basis)"
 
 

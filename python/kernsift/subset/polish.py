@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import _core
+from ..base.arrays import Array
 from ..base.kernel import TABLE
 from ..base.memory import ROW_VECTORS, check_memory
 from ..select.task import Task
 from ..widths.search import ALPHA_BOX, GAIN, JITTER, descend
 from .state import Basis, SubsetState, error_on
-
-Array = NDArray[np.float64]
 
 # Rows the gradient is taken on, and rows held out to say where to stop: from the rest, or a fifth of those.
 ROWS, HELD_OUT, PART = 10_000, 2500, 5

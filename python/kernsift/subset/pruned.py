@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from ..base.arrays import Array
 from ..base.memory import check_memory
 from ..io.plain import record
 from ..select.task import Task
 from .state import Basis, SubsetState, error_on, rounding, solution_doubles, sums_doubles
-
-Array = NDArray[np.float64]
 
 # A start nearer to dependence than this adds only rounding errors.
 _START_TOL = 1e-6

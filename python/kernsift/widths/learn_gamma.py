@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Bunch, check_X_y
 
 from .. import _core
+from ..base.arrays import Array
 from ..base.canonical import Table, canonical_table, draw_seed
 from ..base.kernel import TABLE
 from ..base.memory import ROW_VECTORS, check_memory
@@ -30,8 +31,6 @@ from .search import (
     run,
     watched,
 )
-
-Array = NDArray[np.float64]
 
 CRITERIA = ("auto", "loo", "gcv", "evidence")
 # Fewer rows than these are cut into so many parts, each held out once, to decide where to stop; more into one.
@@ -140,17 +139,8 @@ def learn_gamma(
         targets = class_targets(classes, checked, weight)
     else:
         targets = as_targets(checked)
-    return learn(
-        canonical_table(rows, targets, weight, draw_seed(random_state)),
-        kernel=kernel,
-        isotropic=isotropic,
-        n_rows=n_rows,
-        m=m,
-        max_iter=max_iter,
-        criterion=criterion,
-        fit_intercept=fit_intercept,
-        callback=callback,
-    )
+    table = canonical_table(rows, targets, weight, draw_seed(random_state))
+    return learn(table, kernel, fit_intercept, isotropic, n_rows, m, max_iter, criterion, callback)
 
 
 def _check_parameters(kernel: str, isotropic: bool, n_rows: int, m: int, max_iter: int, criterion: str) -> None:
@@ -174,14 +164,13 @@ def check_kernel(kernel: str) -> None:
 
 def learn(
     table: Table,
-    *,
     kernel: str,
+    fit_intercept: bool,
     isotropic: bool = False,
     n_rows: int = N_ROWS,
     m: int = N_LANDMARKS,
     max_iter: int = 20,
     criterion: str = "auto",
-    fit_intercept: bool = True,
     callback: Callable[[dict[str, Any]], None] | None = None,
 ) -> Bunch:
     """`learn_gamma` on rows in canonical form."""
@@ -247,7 +236,7 @@ def learned_width(estimator: Any, X: Array, targets: Array, weight: Array) -> Ar
 def width_of(estimator: Any, table: Table) -> Array:
     """gamma="learn" of an estimator: the widths; the rest of what was found is kept in its ``learned_gamma_``."""
     check_kernel(estimator.kernel)
-    found = learn(table, kernel=estimator.kernel, fit_intercept=bool(estimator.fit_intercept))
+    found = learn(table, estimator.kernel, bool(estimator.fit_intercept))
     estimator.learned_gamma_ = dict(found)
     return found["gamma"]
 

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-
-Array = NDArray[np.float64]
+from ..base.arrays import Array
 
 # Added to the normal equations, per unit of weight: landmarks may repeat each other to rounding.
 JITTER = 1e-8

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from .. import _core
+from ..base.arrays import Array
 from ..base.canonical import Canonical, Table, canonical_rows, draw_seed
 from ..base.memory import check_memory
 from ..base.targets import Rows
@@ -21,8 +22,6 @@ from ..select.task import kernel_for
 from ..stream.online_model import OnlineModel
 from ..subset.base import SubsetBase
 from ..subset.state import Basis, SubsetState, solution_doubles, sums_doubles
-
-Array = NDArray[np.float64]
 
 CRITERIA = ("loo", "gcv")
 
