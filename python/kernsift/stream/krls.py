@@ -5,9 +5,12 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
+from numpy.typing import ArrayLike
+
 from ..base.kernel import KERNEL_CONSTRAINTS, KernelParameters, parameters
 from ..base.validation import Interval, StrOptions
 from .online import OnlineLSSVMRegressor
+from .parameters import LEAST_MEMORY
 
 ON_FULL = ("stop", "drop-oldest", "prune")
 
@@ -22,7 +25,7 @@ class KRLSParameters(KernelParameters):
         "max_basis": [Interval(Integral, 1, None, closed="left"), None],
         "alpha": [Interval(Real, 0, None, closed="left")],
         "on_full": [StrOptions(set(ON_FULL))],
-        "forgetting": [Interval(Real, 1e-6, 1, closed="both")],
+        "forgetting": [Interval(Real, LEAST_MEMORY, 1, closed="both"), "array-like"],
         "random_state": ["random_state"],
     }
 
@@ -30,7 +33,7 @@ class KRLSParameters(KernelParameters):
     max_basis: int | None = None
     alpha: float | str = 0.0
     on_full: str = "stop"
-    forgetting: float = 1.0
+    forgetting: float | str | ArrayLike = 1.0
     n_jobs: int | None = None
     random_state: Any = None
 
@@ -105,3 +108,4 @@ class KRLSRegressor(KRLSParameters, OnlineLSSVMRegressor):
     oversample = 1
     hysteresis = 1.0
     window = None
+    linear = False

@@ -221,6 +221,4 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
 
     def _mean_and_variance(self, X: Array) -> tuple[Array, Array]:
         self._needs_ridge("predict(return_std=True)")
-        mean, spread, delta, noise, alpha = self._fitted().predict_with_spread(X, n_threads(self.n_jobs))
-        # [MATH 1.9] alpha w'Cw + delta in units of the prior, whose scale is noise / alpha; plus the noise itself
-        return mean, (1.0 + spread + delta / alpha)[:, None] * noise
+        return self._fitted().predict_with_variance(X, n_threads(self.n_jobs))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from numbers import Integral
 from typing import Any, Self
 
+import numpy as np
+
 from numpy.typing import ArrayLike
 
 from ..base.kernel import wants_learning
@@ -86,9 +88,35 @@ class OnlineModel(Learning):
         """Log marginal likelihood of the Gaussian process with this basis, at its best signal scale."""
         if self.alpha_ == 0:  # no such attribute, rather than an error where a page lists all there are
             raise AttributeError("log_evidence_ needs alpha > 0: without a ridge there is no prior; fit again with one")
-        if self.forgetting < 1:
-            raise AttributeError("log_evidence_ has no meaning for a stream that forgets (forgetting < 1)")
+        if list(self._fitted().memories[0]) != [1.0]:
+            raise AttributeError("log_evidence_ has no meaning for a stream that forgets: fit with forgetting=1.0")
         return self._columns(self._fitted().log_evidence)
+
+    @property
+    def linear_coef_(self) -> Any:
+        """Slopes of the linear part, (n_features_in_,) or (n_features_in_, outputs); zeros for a model without one."""
+        slopes = self._fitted().slopes
+        if slopes.size == 0:
+            slopes = np.zeros((self.n_features_in_, len(self._fitted().intercept)))
+        return self._columns(slopes)
+
+    @property
+    def experts_(self) -> list[dict[str, Any]]:
+        """The memories that compete, with ``forgetting``, ``weight`` and ``error``.
+
+        The error is the root mean square of the last predictions made before their rows were learned, one an output; it
+        is kept, and weights change, where there are two memories or more.
+        """
+        kept, weights, errors = self._fitted().memories
+        return [
+            {"forgetting": memory, "weight": weight, "error": self._columns(error)}
+            for memory, weight, error in zip(kept, weights.tolist(), errors.T, strict=True)
+        ]
+
+    @property
+    def _in_single(self) -> bool:
+        """The linear part of a row is computed in double."""
+        return self._core is None or self._core.slopes.size == 0
 
     @property
     def n_refused_(self) -> int:

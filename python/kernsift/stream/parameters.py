@@ -5,12 +5,25 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from .. import _core
+from ..base.arrays import Array
 from ..base.kernel import LEARNING_CONSTRAINTS, KernelParameters, parameters
 from ..base.memory import check_memory
+from ..base.targets import Rows
 from ..base.validation import Interval, StrOptions
 from .core_model import ADMISSIONS, CoreModel
 from .ridge import FIRST_RIDGE
+
+# forgetting="auto": what the past keeps of its weight with each row, in the three memories that compete.
+MEMORIES = (1.0, 0.9995, 0.99)
+LEAST_MEMORY = 1e-6
+# linear="auto": it costs (kernels + features)² a row instead of kernels², and on fewer rows nothing can be compared.
+MOST_LINEAR = 0.5  # features, relative to the kernels
+FEWEST_COMPARED = 30
+MOST_COMPARED = 200
 
 ENGINES = {"orthonormal": _core.OnlineLSSVM, "inverse": _core.OnlineInverse}
 
@@ -32,7 +45,8 @@ class StreamParameters(KernelParameters):
         "exact_rows": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
         "oversample": [Interval(Integral, 1, None, closed="left")],
         "hysteresis": [Interval(Real, 0, 1, closed="right")],
-        "forgetting": [Interval(Real, 1e-6, 1, closed="both")],
+        "forgetting": [Interval(Real, LEAST_MEMORY, 1, closed="both"), StrOptions({"auto"}), "array-like"],
+        "linear": ["boolean", StrOptions({"auto"})],
         "learn_rows": [Interval(Integral, 1, None, closed="left")],
         "window": [Interval(Integral, 2, None, closed="left"), None],
         "n_jobs": [Integral, None],
@@ -51,7 +65,8 @@ class StreamParameters(KernelParameters):
     exact_rows: int | str = "auto"
     oversample: int = 1
     hysteresis: float = 1.0
-    forgetting: float = 1.0
+    forgetting: float | str | ArrayLike = "auto"
+    linear: bool | str = "auto"
     learn_rows: int = 2000
     window: int | None = None
     n_jobs: int | None = None
@@ -80,7 +95,8 @@ class OnlineParameters(StreamParameters, CoreModel):
             "fit_intercept": bool(self.fit_intercept),
             "swap_until": self._swaps(n if whole else None),
             "exact_rows": ring,
-            "forgetting": float(self.forgetting),
+            "forgetting": self._memories(whole),
+            "level": not hasattr(self, "classes_"),
             "on_full": self.on_full,
             "window": self.window is not None,
             "hysteresis": float(self.hysteresis),
@@ -116,7 +132,57 @@ class OnlineParameters(StreamParameters, CoreModel):
             return int(self.window)
         if self.exact_rows != "auto":
             return int(self.exact_rows)
-        return 500 if whole and self._beyond_the_papers() else 0
+        steady = isinstance(self.forgetting, str) or self._given_memories() == [1.0]
+        return 500 if whole and steady and self._beyond_the_papers() else 0
+
+    # --- memories and a linear part: what a stream needs that nobody knows beforehand ---
+
+    def _memories(self, whole: bool) -> list[float]:
+        """How much the past keeps of its weight with each row, in each of the memories that compete."""
+        if not isinstance(self.forgetting, str):
+            return self._given_memories()
+        # a table does not drift, and what is exact on recent rows, or on a window, is a single memory that does not fade
+        steady = whole or not self._beyond_the_papers() or self._ring(whole) > 0 or not self._ridge() > 0
+        return [1.0] if steady else list(MEMORIES)
+
+    def _given_memories(self) -> list[float]:
+        memories = np.atleast_1d(np.asarray(self.forgetting, dtype=np.float64))
+        if memories.ndim != 1 or len(memories) == 0 or not ((memories >= LEAST_MEMORY) & (memories <= 1)).all():
+            raise ValueError(
+                f"forgetting={self.forgetting!r} must be 'auto', a number from {LEAST_MEMORY} to 1, or several, one for "
+                "each memory"
+            )
+        return list(memories.tolist())
+
+    def _linear_scale(self, core: Any, rows: Rows, settings: dict[str, Any], whole: bool) -> list[float]:
+        """Scale of each feature in a linear part beside the kernels; none for a model without."""
+        d = rows.X.shape[1]
+        if self.linear is False or (self.linear == "auto" and not self._may_be_linear(core, d, whole)):
+            return []
+        spread = rows.X[rows.weight > 0].std(axis=0)
+        if isinstance(self.gamma, str):
+            scale = np.divide(1.0, spread, out=np.zeros(d), where=spread > 0)
+        else:  # widths in units of their own say that the features are in those units too
+            scale = np.ones(d)
+        scale = (scale / np.sqrt(d + 1.0)).tolist()
+        return scale if self.linear is True or self._pays(core, rows, {**settings, "linear": scale}) else []
+
+    def _may_be_linear(self, core: Any, d: int, whole: bool) -> bool:
+        room = self._cap() == 0 or d <= MOST_LINEAR * self._cap()
+        return not whole and room and self._beyond_the_papers() and core.kernel.stationary and self._ridge() > 0
+
+    def _pays(self, core: Any, rows: Rows, settings: dict[str, Any]) -> bool:
+        """Whether the first rows speak for the linear part: by the evidence, with and without it."""
+        few = rows.part(slice(MOST_COMPARED))
+        if few.n_weighted < FEWEST_COMPARED:
+            return True
+        plain = {"forgetting": [1.0], "max_basis": 0, "usefulness_tol": 0.0}
+        evidence = []
+        for linear in (settings["linear"], []):
+            model = type(core)(core.kernel, few.targets.shape[1], **{**settings, **plain, "linear": linear})
+            model.learn(*few)
+            evidence.append(float(model.log_evidence.sum()))
+        return evidence[0] >= evidence[1]
 
     def _beyond_the_papers(self) -> bool:
         return self.engine == "orthonormal"
@@ -125,12 +191,14 @@ class OnlineParameters(StreamParameters, CoreModel):
         beyond: dict[str, tuple[Any, ...]] = {
             "swap_until": (None, "auto"),
             "exact_rows": (0, "auto"),
-            "forgetting": (1.0,),
+            "forgetting": (1.0, "auto"),
+            "linear": (False, "auto"),
             "window": (None,),
         }
         for name, plain in beyond.items():
             value = getattr(self, name)
-            if value not in plain and not self._beyond_the_papers():
+            given = value if np.ndim(value) == 0 else tuple(np.ravel(value))
+            if given not in plain and not self._beyond_the_papers():
                 raise ValueError(
                     f"{name}={value!r} goes beyond the papers and engine='inverse' is their literal form: use "
                     "engine='orthonormal'"
@@ -140,22 +208,28 @@ class OnlineParameters(StreamParameters, CoreModel):
                 "alpha='gcv' goes beyond the papers and engine='inverse' is their literal form: use "
                 "engine='orthonormal', or give alpha as a number"
             )
-        if self.alpha == "gcv" and self.forgetting < 1:
-            raise ValueError("alpha='gcv' counts rows and forgetting < 1 discounts them: give alpha as a number")
         if self.swap_until not in (None, "auto") and self.max_basis is None:
             raise ValueError(f"swap_until={self.swap_until!r} freezes a full dictionary: it needs max_basis")
         if self.oversample > 1 and self.max_basis is None:
             raise ValueError(f"oversample={self.oversample!r} is a multiple of max_basis: set max_basis")
         if self.window is not None:
             self._check_window()
-        if self.forgetting < 1 and not self._ridge() > 0:
+        forgets = not isinstance(self.forgetting, str) and self._given_memories() != [1.0]
+        if forgets and not self._ridge() > 0:
             raise ValueError(
                 "forgetting < 1 needs alpha > 0: what is forgotten returns to the prior, and there is none"
             )
+        if self.linear is True and not self._ridge() > 0:
+            raise ValueError("linear=True needs alpha > 0: it is a part of the prior, and there is none")
+        if forgets and self.window is not None:
+            raise ValueError("window and forgetting are two ways to forget: use one of them")
+        if forgets and self.exact_rows not in (0, "auto"):
+            raise ValueError(
+                f"exact_rows={self.exact_rows!r} makes kernels exact on rows that have not faded: use it without "
+                "forgetting, or leave it out"
+            )
 
     def _check_window(self) -> None:
-        if self.forgetting < 1:
-            raise ValueError("window and forgetting are two ways to forget: use one of them")
         if self.exact_rows not in (0, "auto"):
             raise ValueError(
                 f"window={self.window!r} is exact on all its rows: leave exact_rows={self.exact_rows!r} out"
