@@ -73,6 +73,13 @@ class Arrays {
     return part;
   }
 
+  // How many parts have an array of that name.
+  std::size_t parts(const std::string& name) const {
+    std::size_t k = 0;
+    while (items_.count(prefix(k) + name) > 0) ++k;
+    return k;
+  }
+
  private:
   static std::string prefix(std::size_t k) { return k == 0 ? "" : "memory" + std::to_string(k) + "_"; }
   std::map<std::string, Matrix> items_;

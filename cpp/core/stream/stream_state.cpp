@@ -198,6 +198,7 @@ void StreamState::restart() {
     each.posterior.restart();
     each.learned.restart();
   }
+  mixture_ = Mixture(mixture_.size(), errors_.rows());
   recent_.clear();
   window_.doubt = window_.heaviest = 0;
 }

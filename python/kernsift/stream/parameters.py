@@ -165,20 +165,22 @@ class OnlineParameters(StreamParameters, CoreModel):
         else:  # widths in units of their own say that the features are in those units too
             scale = np.ones(d)
         scale = (scale / np.sqrt(d + 1.0)).tolist()
-        return scale if self.linear is True or self._pays(core, rows, {**settings, "linear": scale}) else []
+        if self.linear == "auto" and isinstance(self.gamma, str) and not self._pays(core, rows, scale, settings):
+            return []
+        return scale
 
     def _may_be_linear(self, core: Any, d: int, whole: bool) -> bool:
         room = self._cap() == 0 or d <= MOST_LINEAR * self._cap()
         return not whole and room and self._beyond_the_papers() and core.kernel.stationary and self._ridge() > 0
 
-    def _pays(self, core: Any, rows: Rows, settings: dict[str, Any]) -> bool:
+    def _pays(self, core: Any, rows: Rows, scale: list[float], settings: dict[str, Any]) -> bool:
         """Whether the first rows speak for the linear part: by the evidence, with and without it."""
         few = rows.part(slice(MOST_COMPARED))
         if few.n_weighted < FEWEST_COMPARED:
             return True
         plain = {"forgetting": [1.0], "max_basis": 0, "usefulness_tol": 0.0}
         evidence = []
-        for linear in (settings["linear"], []):
+        for linear in (scale, []):
             model = type(core)(core.kernel, few.targets.shape[1], **{**settings, **plain, "linear": linear})
             model.learn(*few)
             evidence.append(float(model.log_evidence.sum()))
