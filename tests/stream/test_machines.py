@@ -138,7 +138,7 @@ class OnlineMachine(RuleBasedStateMachine):
                 self.d,
                 outputs,
                 scale=[1 / np.sqrt(self.d + 1)] * self.d if self.model.linear else [],
-                centre=first,
+                centre=np.zeros(self.d) if self.model.kernel in ("polynomial", "linear") else first,
                 level=not hasattr(self.model, "classes_"),
                 **common,
             )
