@@ -46,7 +46,8 @@ class RiverStream:
     fit_intercept: bool = True
     swap_until: int | None = None
     exact_rows: int = 0
-    forgetting: float = 1.0
+    forgetting: float | str | Sequence[float] = "auto"
+    linear: bool | str = "auto"
 
     def __post_init__(self) -> None:
         self._start_empty()
