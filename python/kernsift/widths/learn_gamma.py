@@ -33,7 +33,7 @@ from .search import (
 )
 
 CRITERIA = ("auto", "loo", "gcv", "evidence")
-# Fewer rows than these are cut into so many parts, each held out once, to decide where to stop; more into one.
+# Up to this many rows are cut into this many parts, each held out once, to decide where to stop; of more rows one is.
 FOLDS = ((500, 5), (2500, 3))
 HELD_OUT = 0.2
 # Most rows held out where the table has more than it tunes on.
