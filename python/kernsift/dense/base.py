@@ -69,7 +69,8 @@ class BatchLSSVM(Expansion):
 
     def _fit_rows(self, rows: Rows) -> None:
         X, targets, weight = rows
-        table = canonical_table(X, targets, weight, self._table_seed())
+        median = isinstance(self.gamma, str) and self.gamma == "median"  # of rows drawn
+        table = canonical_table(X, targets, weight, draw_seed(self.random_state) if median else 0)
         self._check_memory(len(table.X), X.shape[1], targets.shape[1])
         v = table.weight
         alphas = self._alphas()
@@ -106,10 +107,6 @@ class BatchLSSVM(Expansion):
         part = self.weights_[used] / v[group]
         out[used] = (1.0 - part) + part * slack[group]
         return out
-
-    def _table_seed(self) -> int:
-        """The seed of the rows that gamma="median" is taken from."""
-        return draw_seed(self.random_state) if isinstance(self.gamma, str) and self.gamma == "median" else 0
 
     def _alphas(self) -> Array:
         if not isinstance(self.alpha, str):

@@ -196,9 +196,8 @@ class FeatureVectorSelector(KernelParameters, ClassNamePrefixFeaturesOutMixin, T
         rows = validate_data(self, X, reset=False, dtype=[np.float64, np.float32], order="C")
         kernel = _core.Kernel(*self._kernel_arguments)
         n, m = len(rows), len(self.basis_vectors_)
-        needed = (n + min(n, _BLOCK)) * m + _core.basis_coordinates_memory(
-            m=m
-        )  # all of them, those of a block, and its kernel values
+        # all of them, those of a block, and its kernel values
+        needed = (n + min(n, _BLOCK)) * m + _core.basis_coordinates_memory(m=m)
         check_memory(needed, f"the coordinates of {n} rows", "transform fewer rows at a time, or lower n_components")
         out = np.empty((n, m), dtype=np.float32 if is_float32(X) else np.float64)
         for first in range(0, len(rows), _BLOCK):
