@@ -127,8 +127,8 @@ class Posterior {
   double trace() const;                        // of C, which bounds its norm; settled or not
   Matrix kernel_inverse() const { return C_.dense().bottomRightCorner(kernels(), kernels()); }
   Vector spread(const ConstMatrixRef& W) const;  // w'C w of each column
-  // The ridge of the smallest GCV (RidgeProblem::best_gcv) for rows of this total weight and number; nothing where
-  // rounding leaves no digits to choose by.
+  // The ridge of the smallest GCV for these rows (RidgeProblem::best_gcv), of so much weight and so many; nothing where
+  // rounding has left nothing to choose by.
   std::optional<double> best_ridge(double weight, double count) const;
 
   // Throws where assertions are on and the state is not sound.
