@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from numbers import Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from .. import _core
 from ..base.arrays import Array
 from ..base.canonical import Table, canonical_table, draw_seed
 from ..base.expansion import Expansion, KernelExpansion
-from ..base.kernel import LEARNING_CONSTRAINTS, resolve_gamma, wants_learning
+from ..base.kernel import KernelParameters, parameter, parameters, resolve_gamma, wants_learning
 from ..base.probabilities import fit_temperature
 from ..base.targets import Probabilities, Regression, Rows
 from ..base.validation import (
-    Interval,
-    StrOptions,
+    POSITIVE,
     check_rows,
     ridge_grid,
 )
@@ -47,23 +45,23 @@ def robust_weights(problem: Any, weight: Array, alpha: float) -> Array:
     return factor
 
 
-class BatchLSSVM(Expansion):
+@parameters
+class BatchLSSVM(KernelParameters, Expansion):
     """Base of the four estimators.
 
     A subclass makes a problem for a kernel and rows (`_make_problem`) with ``residuals(weight, alpha)`` and
     ``loo_grid(weight, alphas)``, and takes the model over from it (`_take`).
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LEARNING_CONSTRAINTS,
-        "gamma": [*LEARNING_CONSTRAINTS["gamma"], StrOptions({"loo"})],
-        "alpha": [Interval(Real, 0, None, closed="neither"), StrOptions({"loo"})],
-        "alphas": ["array-like", None],
-        "gammas": ["array-like", None],
-        "robust": ["boolean"],
-        "fit_intercept": ["boolean"],
-        "random_state": ["random_state"],
-    }
+    gamma: str | float | ArrayLike = parameter(
+        {"learn", "scale", "median"}, POSITIVE, "array-like", {"loo"}, default="scale"
+    )
+    alpha: float | str = parameter(POSITIVE, {"loo"}, default=0.1)
+    alphas: ArrayLike | None = parameter("array-like", None, default=None)
+    gammas: ArrayLike | None = parameter("array-like", None, default=None)
+    robust: bool = parameter("boolean", default=False)
+    fit_intercept: bool = parameter("boolean", default=True)
+    random_state: Any = parameter("random_state", default=None)
 
     # --- fitting ---
 

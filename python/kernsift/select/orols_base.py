@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,13 +13,14 @@ from .. import _core
 from ..base.arrays import Array
 from ..base.canonical import Table, canonical_table, draw_seed
 from ..base.expansion import Expansion, KernelExpansion
-from ..base.kernel import LEARNING_CONSTRAINTS, KernelParameters, parameters, wants_learning
+from ..base.kernel import LearningParameters, parameter, parameters, wants_learning
 from ..base.memory import ROW_VECTORS, check_memory
 from ..base.threads import n_threads
 from ..base.validation import (
+    COUNT,
+    NOT_NEGATIVE,
     Interval,
     RealNotInt,
-    StrOptions,
     check_rows,
     check_some_weight,
     check_weights,
@@ -42,47 +43,24 @@ def _check_columns(kernel: Any, X: Array) -> None:
 
 
 @parameters
-class ForwardParameters(KernelParameters):
+class ForwardParameters(LearningParameters):
     """Parameters of the OROLS estimators."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LEARNING_CONSTRAINTS,
-        "gammas": ["array-like", None],
-        "selection": [StrOptions({"residual", "error-reduction"})],
-        "n_candidates": [Interval(Integral, 1, None, closed="left"), None],
-        "candidates": ["array-like", None],
-        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"gcv"})],
-        "stop": [StrOptions({"gcv", "alpha"}), None],
-        "patience": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, 1, closed="left")],
-        "max_basis": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(RealNotInt, 0, 1, closed="right"),
-            None,
-        ],
-        "error_tol": [Interval(Real, 0, 1, closed="left")],
-        "max_condition": [Interval(Real, 1, None, closed="neither")],
-        "fit_intercept": ["boolean"],
-        "cache_size": [Interval(Real, 0, None, closed="left")],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-    }
-
-    gammas: Any = None
-    selection: str = "residual"
-    n_candidates: int | None = None
-    candidates: ArrayLike | None = None
-    alpha: float | str = "gcv"
-    stop: str | None = "gcv"
-    patience: int = 10
-    tol: float = 0.0001
-    max_basis: int | float | None = 500
-    error_tol: float = 0.0
-    max_condition: float = 10000000.0
-    fit_intercept: bool = True
-    cache_size: float = 200
-    n_jobs: int | None = None
-    random_state: Any = None
+    gammas: Any = parameter("array-like", None, default=None)
+    selection: str = parameter({"residual", "error-reduction"}, default="residual")
+    n_candidates: int | None = parameter(COUNT, None, default=None)
+    candidates: ArrayLike | None = parameter("array-like", None, default=None)
+    alpha: float | str = parameter(NOT_NEGATIVE, {"gcv"}, default="gcv")
+    stop: str | None = parameter({"gcv", "alpha"}, None, default="gcv")
+    patience: int = parameter(COUNT, default=10)
+    tol: float = parameter(Interval(Real, 0, 1, closed="left"), default=0.0001)
+    max_basis: int | float | None = parameter(COUNT, Interval(RealNotInt, 0, 1, closed="right"), None, default=500)
+    error_tol: float = parameter(Interval(Real, 0, 1, closed="left"), default=0.0)
+    max_condition: float = parameter(Interval(Real, 1, None, closed="neither"), default=10000000.0)
+    fit_intercept: bool = parameter("boolean", default=True)
+    cache_size: float = parameter(NOT_NEGATIVE, default=200)
+    n_jobs: int | None = parameter(Integral, None, default=None)
+    random_state: Any = parameter("random_state", default=None)
 
 
 class OROLSBase(ForwardParameters, Expansion):
