@@ -151,9 +151,15 @@ class OROLSBase(ForwardParameters, Expansion):
         for block in np.split(table.targets, ends[:-1], axis=1):
             # Squares of large targets times squares of large columns overflow; a power of two changes no digit.
             unit = 2.0 ** np.floor(np.log2(np.abs(block).max(initial=0.0) or 1.0))
-            rows = table.X, np.ascontiguousarray(block / unit), table.weight
+            rows: dict[str, Any] = {
+                "X": table.X,
+                "Y": np.ascontiguousarray(block / unit),
+                "sample_weight": table.weight,
+            }
             seed = int(random.randint(np.iinfo(np.int32).max))
-            result = self._select_from(kernels, rows, allowed, table.n_weighted, seed)
+            result = _core.forward_selection(
+                kernels, **rows, candidates=allowed, rows=table.n_weighted, seed=seed, **self._settings(len(table.X))
+            )
             result["chosen"] = table.rows[result["chosen"]]
             for name in ("coef", "intercept"):
                 result[name] *= unit
@@ -165,38 +171,23 @@ class OROLSBase(ForwardParameters, Expansion):
         self.n_samples_seen_ = len(X)
         return found
 
-    def _select_from(
-        self,
-        kernels: list[Any],
-        rows: tuple[Array, Array, Array],
-        allowed: NDArray[np.int64],
-        n: float,
-        seed: int,
-    ) -> dict[str, Any]:
-        """One selection from rows, targets and weights that stand for n rows."""
-        X, Y, weight = rows
+    def _settings(self, n: int) -> dict[str, Any]:
+        """Settings of the core for n distinct rows."""
         part = 1.0 if self.max_basis is None else 0.0 if isinstance(self.max_basis, Integral) else float(self.max_basis)
-        return _core.forward_selection(
-            kernels,
-            X=X,
-            Y=Y,
-            sample_weight=weight,
-            candidates=allowed,
-            rows=n,
+        return {
             **self._way(),
-            reestimate=self.alpha == "gcv",
-            alpha=0.0 if self.alpha == "gcv" else float(self.alpha),
-            stop="none" if self.stop is None else self.stop,
-            patience=int(self.patience),
-            tol=float(self.tol),
-            max_basis=self._most(len(X)),
-            part=part,
-            error_tol=float(self.error_tol),
-            max_condition=float(self.max_condition),
-            fit_intercept=bool(self.fit_intercept),
-            seed=seed,
-            threads=n_threads(self.n_jobs),
-        )
+            "reestimate": self.alpha == "gcv",
+            "alpha": 0.0 if self.alpha == "gcv" else float(self.alpha),
+            "stop": "none" if self.stop is None else self.stop,
+            "patience": int(self.patience),
+            "tol": float(self.tol),
+            "max_basis": self._most(n),
+            "part": part,
+            "error_tol": float(self.error_tol),
+            "max_condition": float(self.max_condition),
+            "fit_intercept": bool(self.fit_intercept),
+            "threads": n_threads(self.n_jobs),
+        }
 
     def _keep(
         self,
