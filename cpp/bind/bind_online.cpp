@@ -183,12 +183,13 @@ auto reading_matrix(Read read) {
   };
 }
 
-// A model with other features or outputs, from the state that `change` makes of this one's.
+// A model with other features or outputs, from the settings and the state that `change` makes of this one's.
 template <class Model, class Change>
 auto remade(const Guarded<Model>& self, const Kernel& kernel, Index n_outputs, Change change) {
-  const auto now = self.settled([&] { return std::make_pair(self.model.settings(), self.model.save()); });
+  auto now = self.settled([&] { return std::make_pair(self.model.settings(), self.model.save()); });
+  const Arrays state = change(now.first, now.second);
   auto made = std::make_unique<Guarded<Model>>(kernel, n_outputs, now.first);
-  made->model.load(change(now.second));
+  made->model.load(state);
   return made;
 }
 
@@ -281,14 +282,20 @@ void bind_engine(py::module_& m, const char* name) {
             const Kernel wider(self.kernel.kind(), std::move(gamma), self.kernel.degree(), self.kernel.coef0(),
                                std::move(centre));
             return remade(self, wider, self.n_outputs,
-                          [&](const Arrays& state) { return with_features(state, d, count); });
+                          [&](OnlineSettings& settings, const Arrays& state) {
+                            const Arrays wider = with_features(state, settings, d, count);
+                            auto& linear = settings.linear;
+                            if (!linear.empty())
+                              linear.resize(static_cast<std::size_t>(d + count), linear.back());
+                            return wider;
+                          });
           },
           py::arg("widths"))
       .def(
           "add_outputs",
           [](const Model& self, Index count) {
             return remade(self, self.kernel, self.n_outputs + count,
-                          [&](const Arrays& state) { return with_outputs(state, count); });
+                          [&](const OnlineSettings&, const Arrays& state) { return with_outputs(state, count); });
           },
           py::arg("count"))
       .def("soundness",

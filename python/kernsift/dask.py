@@ -52,8 +52,8 @@ def fit(
     y : dask array or series, or name (list of names) of the target column of X
     sample_weight : dask array or series, or name of a column, optional
     sample : int or (X, y), default=20_000
-        Rows the basis is chosen on: so many of all partitions, or these arrays.  The draw does not depend on how the
-        rows are partitioned.
+        Rows the basis is chosen on: a number of rows of all partitions, or these arrays.  The draw does not depend on
+        how the rows are partitioned.
     classes : array-like, optional
         Labels of a classifier; found by a look at all rows if not given.
     split_every : int, default=8

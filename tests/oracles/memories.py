@@ -105,7 +105,7 @@ class Memories:
         """[leading coordinates; a], of which the prediction is the product with a state."""
         parts = []
         if self.constant:
-            parts.append([1.0 / np.sqrt(1.0 + len(self.scale))])
+            parts.append([1.0])
         if len(self.scale):
             parts.append(self.scale * (x - self.centre))
         if self.ids:
@@ -181,7 +181,7 @@ class Memories:
         if self.counted > 0:
             s2 = np.maximum(self.squares / self.counted, 1e-100)
             surprise = np.log(s2) + np.minimum(squares / s2, MOST)
-            self.log_weights = RATE * self.log_weights - 0.5 * surprise.mean(axis=1)
+            self.log_weights = RATE * self.log_weights - 0.5 * surprise.sum(axis=1)
         else:
             self.log_weights = RATE * self.log_weights
         self.log_weights = self.log_weights - self.log_weights.max()

@@ -1,13 +1,11 @@
 // The basis in which a stream's model is expressed: the dictionary and an orthonormal basis of its span (MATH 1.2),
 // after the leading coordinates where the model has some. Everything that lives on it (posteriors, recent rows, traces)
 // has coordinates
-//   w(x) = [1; L^-1 k_m(x)]  or, with a linear part,  w(x) = [s; scale (x - centre); L^-1 k_m(x)]
+//   w(x) = [1; L^-1 k_m(x)]  or, with a linear part,  w(x) = [1; scale (x - centre); L^-1 k_m(x)]
 // and follows each growth and each removal, which change the basis once; the leading coordinates stay.
 //
 // Invariant: the dictionary and the span have the same elements in the same order.
 #pragma once
-
-#include <cmath>
 
 #include "core/kernel/dictionary.hpp"
 #include "core/kernel/kernel_span.hpp"
@@ -22,7 +20,6 @@ class Basis {
   Basis(Kernel kernel, bool constant, Vector scale)
       : dictionary_(std::move(kernel)),
         scale_(std::move(scale)),
-        constant_(1.0 / std::sqrt(1.0 + static_cast<double>(scale_.size()))),
         leading_(scale_.size() + (constant ? 1 : 0)),
         offset_(leading_) {}
 
@@ -44,7 +41,7 @@ class Basis {
   // given, read where there is a linear part.
   void coordinates(const Rows& X, MatrixRef W) const {
     const Index linear = scale_.size();
-    if (offset_ > linear) W.row(0).setConstant(constant_);
+    if (offset_ > linear) W.row(0).setOnes();
     for (Index r = 0; linear > 0 && r < W.cols(); ++r)
       W.col(r).segment(offset_ - linear, linear) =
           scale_.cwiseProduct(X.row(r).transpose() - dictionary_.kernel().centre());
@@ -66,7 +63,7 @@ class Basis {
   }
   void intercept(const ConstMatrixRef& leading, const ConstMatrixRef& slopes, VectorRef out) const {
     for (Index o = 0; o < leading.cols(); ++o) {
-      out[o] = offset_ > scale_.size() ? constant_ * leading(0, o) : 0.0;
+      out[o] = offset_ > scale_.size() ? leading(0, o) : 0.0;
       if (scale_.size() > 0) out[o] -= slopes.col(o).dot(dictionary_.kernel().centre());
     }
   }
@@ -97,7 +94,6 @@ class Basis {
   KernelSpan span_;
   Rotations rotations_;
   Vector scale_;
-  double constant_ = 1;
   Index leading_ = 0, offset_ = 0;
 };
 

@@ -137,7 +137,7 @@ void BlockLearner::follow(const OnlineModel& model, const Block& block, Index co
 }
 
 void BlockLearner::information_dropped(const OnlineModel& model) {
-  // made again after so many rows in blocks that it pays
+  // computed again once enough rows came in blocks to pay for it
   quiet_rows_ = model.frozen() ? -2 * model.state_.basis().dimension() : 0;
 }
 

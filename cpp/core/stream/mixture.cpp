@@ -31,7 +31,7 @@ void Mixture::learn(const ConstMatrixRef& errors, double v) {
       }
       squares_(o, e) = kMemory * squares_(o, e) + square;
     }
-    log_weights_[e] = kMemory * log_weights_[e] - 0.5 * surprise / static_cast<double>(squares_.rows());  // [BEYOND B9]
+    log_weights_[e] = kMemory * log_weights_[e] - 0.5 * surprise;  // [BEYOND B9]
   }
   counted_ = kMemory * counted_ + 1.0;
   weigh();

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "core/simd/triangle_passes.hpp"
+#include "core/stream/earlier_state.hpp"
 
 namespace kernsift {
 
@@ -260,7 +261,12 @@ Arrays OnlineModel::save() const {
 
 void OnlineModel::load(const Arrays& arrays) {
   *this = OnlineModel(dictionary().kernel(), n_outputs(), settings_);
-  state_.load(arrays);
+  const bool earlier = settings_.forgets() && forgets_exponentially(arrays);
+  if (earlier)
+    state_.load(without_frame(arrays, settings_.alpha, settings_.forgetting.front(), settings_.fit_intercept));
+  else
+    state_.load(arrays);
+  if (earlier && arrays.number("tracking") != 0) state_.track_scores();
   journal_.load(arrays, arrays.count("rows_seen"));
   blocks_.set_quiet_rows(arrays.count("quiet_rows"));
 }

@@ -281,7 +281,7 @@ void StreamState::load(const Arrays& arrays) {
     level_.value = arrays.get("level", level_.value.size(), 1);
     level_.pending = arrays.number("level_pending") != 0;
   }
-  recent_.load(arrays, basis_.dimension());
+  if (recent_.capacity() > 0) recent_.load(arrays, basis_.dimension());
   window_.forgotten = arrays.count("forgotten");
   window_.doubt = arrays.number("doubt", 0.0);  // 0 in the state of an earlier version
   window_.heaviest = arrays.number("heaviest", 0.0);

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from numbers import Integral, Real
-from typing import Any, TypeVar, dataclass_transform
+from dataclasses import dataclass, field, fields
+from numbers import Integral
+from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from .._core import Kernel, kernel_table
 from .arrays import Array
-from .validation import Interval, StrOptions
+from .validation import NOT_NEGATIVE, POSITIVE, Interval, StrOptions
 
 #: What the core knows of each kernel: where it can be learned, moved, exported (cpp/core/kernel/kernels.cpp).
 TABLE = kernel_table()
@@ -20,34 +20,44 @@ KERNELS = tuple(TABLE)
 
 T = TypeVar("T")
 
-KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
-    "kernel": [StrOptions(set(KERNELS))],
-    "gamma": [StrOptions({"scale", "median"}), Interval(Real, 0, None, closed="neither"), "array-like"],
-    "degree": [Interval(Integral, 1, 1000, closed="both")],
-    "coef0": [Interval(Real, 0, None, closed="left")],
-}
 
-# Of the estimators that can learn their widths: `widths.learn_gamma.learned_width` resolves "learn".
-LEARNING_CONSTRAINTS: dict[str, list[Any]] = {
-    **KERNEL_CONSTRAINTS,
-    "gamma": [StrOptions({"learn", "scale", "median"}), *KERNEL_CONSTRAINTS["gamma"][1:]],
-}
+def parameter(*allowed: Any, default: Any) -> Any:
+    """Declare a parameter: what it may be (a set of texts, or a constraint of scikit-learn), and its default."""
+    constraints = [StrOptions(one) if isinstance(one, set) else one for one in allowed]
+    return field(default=default, metadata={"constraints": constraints})
 
 
-@dataclass_transform(kw_only_default=True, eq_default=False)
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(parameter,))
 def parameters(kind: type[T]) -> type[T]:
-    """Make a constructor, by names only, of the annotated attributes of a class and its bases."""
-    return dataclass(kw_only=True, eq=False, repr=False)(kind)
+    """Make a constructor, by names only, and constraints from the annotated attributes of a class and its bases."""
+    made: Any = dataclass(kw_only=True, eq=False, repr=False)(kind)
+    declared = {f.name: f.metadata["constraints"] for f in fields(made) if f.metadata}
+    if declared and "_parameter_constraints" not in vars(kind):
+        made._parameter_constraints = declared
+    return made
 
 
 @parameters
 class KernelParameters:
     """Parameters of every estimator with a kernel."""
 
-    kernel: str = "rbf"
-    gamma: str | float | ArrayLike = "scale"
-    degree: int = 3
-    coef0: float = 1.0
+    kernel: str = parameter(set(KERNELS), default="rbf")
+    gamma: str | float | ArrayLike = parameter({"scale", "median"}, POSITIVE, "array-like", default="scale")
+    degree: int = parameter(Interval(Integral, 1, 1000, closed="both"), default=3)
+    coef0: float = parameter(NOT_NEGATIVE, default=1.0)
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]]
+
+
+@parameters
+class LearningParameters(KernelParameters):
+    """Those of an estimator that can learn its widths: `widths.learn_gamma.learned_width` resolves "learn"."""
+
+    gamma: str | float | ArrayLike = parameter({"learn", "scale", "median"}, POSITIVE, "array-like", default="scale")
+
+
+KERNEL_CONSTRAINTS = KernelParameters._parameter_constraints
+LEARNING_CONSTRAINTS = LearningParameters._parameter_constraints
 
 
 # Rows compared with each other by gamma="median".

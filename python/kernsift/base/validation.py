@@ -6,7 +6,7 @@ import difflib
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,6 +24,10 @@ from .arrays import Array
 from .reports import has_learned
 
 E = TypeVar("E")
+# What many parameters may be.
+COUNT = Interval(Integral, 1, None, closed="left")
+POSITIVE = Interval(Real, 0, None, closed="neither")
+NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
 fit_context = _fit_context
 
 

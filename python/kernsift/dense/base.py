@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from numbers import Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from .. import _core
 from ..base.arrays import Array
 from ..base.canonical import Table, canonical_table, draw_seed
 from ..base.expansion import Expansion, KernelExpansion
-from ..base.kernel import LEARNING_CONSTRAINTS, resolve_gamma, wants_learning
+from ..base.kernel import KernelParameters, parameter, parameters, resolve_gamma, wants_learning
 from ..base.probabilities import fit_temperature
 from ..base.targets import Probabilities, Regression, Rows
 from ..base.validation import (
-    Interval,
-    StrOptions,
+    POSITIVE,
     check_rows,
     ridge_grid,
 )
@@ -47,29 +45,30 @@ def robust_weights(problem: Any, weight: Array, alpha: float) -> Array:
     return factor
 
 
-class BatchLSSVM(Expansion):
+@parameters
+class BatchLSSVM(KernelParameters, Expansion):
     """Base of the four estimators.
 
     A subclass makes a problem for a kernel and rows (`_make_problem`) with ``residuals(weight, alpha)`` and
     ``loo_grid(weight, alphas)``, and takes the model over from it (`_take`).
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LEARNING_CONSTRAINTS,
-        "gamma": [*LEARNING_CONSTRAINTS["gamma"], StrOptions({"loo"})],
-        "alpha": [Interval(Real, 0, None, closed="neither"), StrOptions({"loo"})],
-        "alphas": ["array-like", None],
-        "gammas": ["array-like", None],
-        "robust": ["boolean"],
-        "fit_intercept": ["boolean"],
-        "random_state": ["random_state"],
-    }
+    gamma: str | float | ArrayLike = parameter(
+        {"learn", "scale", "median"}, POSITIVE, "array-like", {"loo"}, default="scale"
+    )
+    alpha: float | str = parameter(POSITIVE, {"loo"}, default=0.1)
+    alphas: ArrayLike | None = parameter("array-like", None, default=None)
+    gammas: ArrayLike | None = parameter("array-like", None, default=None)
+    robust: bool = parameter("boolean", default=False)
+    fit_intercept: bool = parameter("boolean", default=True)
+    random_state: Any = parameter("random_state", default=None)
 
     # --- fitting ---
 
     def _fit_rows(self, rows: Rows) -> None:
         X, targets, weight = rows
-        table = canonical_table(X, targets, weight, self._table_seed())
+        median = isinstance(self.gamma, str) and self.gamma == "median"  # of rows drawn
+        table = canonical_table(X, targets, weight, draw_seed(self.random_state) if median else 0)
         self._check_memory(len(table.X), X.shape[1], targets.shape[1])
         v = table.weight
         alphas = self._alphas()
@@ -106,10 +105,6 @@ class BatchLSSVM(Expansion):
         part = self.weights_[used] / v[group]
         out[used] = (1.0 - part) + part * slack[group]
         return out
-
-    def _table_seed(self) -> int:
-        """The seed of the rows that gamma="median" is taken from."""
-        return draw_seed(self.random_state) if isinstance(self.gamma, str) and self.gamma == "median" else 0
 
     def _alphas(self) -> Array:
         if not isinstance(self.alpha, str):

@@ -5,27 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from .. import _core
 from ..base.arrays import Array
 from ..base.canonical import Table
-from ..base.kernel import KernelParameters, parameters
 from ..base.memory import ROW_VECTORS, check_memory
 from .base import BatchClassifier, BatchLSSVM, BatchRegressor
 
 
-@parameters
-class _DenseLSSVM(KernelParameters, BatchLSSVM):
-    """Fit on all rows."""
-
-    alpha: float | str = 0.1
-    alphas: ArrayLike | None = None
-    gammas: ArrayLike | None = None
-    robust: bool = False
-    fit_intercept: bool = True
-    random_state: Any = None
-
+class _DenseLSSVM(BatchLSSVM):
     def _check_memory(self, n: int, d: int, outputs: int) -> None:
         grid = "loo" in (self.alpha, self.gamma if isinstance(self.gamma, str) else None)
         alphas = len(self._alphas()) if grid else 0

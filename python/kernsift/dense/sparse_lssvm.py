@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import copy
-from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from numbers import Integral
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from .. import _core
 from ..base.arrays import Array
 from ..base.canonical import Table, canonical_table
-from ..base.kernel import KernelParameters, parameters
+from ..base.kernel import parameter, parameters
 from ..base.memory import ROW_VECTORS, check_memory
 from ..base.targets import Rows
-from ..base.validation import Interval, RealNotInt, StrOptions
+from ..base.validation import COUNT, NOT_NEGATIVE, Interval, RealNotInt
 from ..select.selectors import select
 from ..select.task import Task
 from .base import BatchClassifier, BatchLSSVM, BatchRegressor
@@ -39,35 +39,17 @@ def first_basis(kernel: _core.Kernel, X: Array, max_start: int | None, random_st
 
 
 @parameters
-class _SparseLSSVM(KernelParameters, BatchLSSVM):
+class _SparseLSSVM(BatchLSSVM):
     """Pruning of the kernels of a fit."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BatchLSSVM._parameter_constraints,
-        "method": [StrOptions(set(METHODS))],
-        "pruning": [StrOptions(set(PRUNINGS))],
-        "step": [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 1e-9, 1, closed="neither")],
-        "max_basis": [Interval(Integral, 1, None, closed="left"), None],
-        "tol": [Interval(Real, 0, None, closed="left"), None],
-        "max_start": [Interval(Integral, 1, None, closed="left"), None],
-        "reselect": ["boolean"],
-        "keep_path": ["boolean"],
-    }
-
-    alpha: float | str = 0.1
-    alphas: ArrayLike | None = None
-    gammas: ArrayLike | None = None
-    method: str = "isls"
-    pruning: str = "cost"
-    step: int | float = 1
-    max_basis: int | None = 100
-    tol: float | None = None
-    max_start: int | None = 2000
-    reselect: bool = False
-    robust: bool = False
-    fit_intercept: bool = True
-    keep_path: bool = True
-    random_state: Any = None
+    method: str = parameter(set(METHODS), default="isls")
+    pruning: str = parameter(set(PRUNINGS), default="cost")
+    step: int | float = parameter(COUNT, Interval(RealNotInt, 1e-9, 1, closed="neither"), default=1)
+    max_basis: int | None = parameter(COUNT, None, default=100)
+    tol: float | None = parameter(NOT_NEGATIVE, None, default=None)
+    max_start: int | None = parameter(COUNT, None, default=2000)
+    reselect: bool = parameter("boolean", default=False)
+    keep_path: bool = parameter("boolean", default=True)
 
     # --- fitting ---
 

@@ -55,7 +55,7 @@ def to_c(
     dtype : {"float32", "float64"}, default="float32"
         Type of the numbers on the target.
     learn : bool, default=False
-        Also the update step; for online estimators with engine="orthonormal" and forgetting=1.
+        Also the update step; for online estimators with engine="orthonormal", forgetting=1.0 and linear=False.
     X : array-like of shape (n_samples, n_features), optional
         Rows the header's error is measured on; by default the basis vectors and points between them.
     max_bytes, max_ram : int, optional
@@ -145,10 +145,11 @@ def _learner(estimator: Any, model: Model) -> Learner:
             f"learn=True needs engine='orthonormal', got engine={estimator.engine!r}; fit with it, or write with "
             "learn=False"
         )
-    if estimator.forgetting < 1:
+    if estimator._fitted().memories[0] != [1.0] or estimator._fitted().slopes.size:
         raise ValueError(
-            f"learn=True writes a step that does not forget and forgetting={estimator.forgetting!r}; fit with "
-            "forgetting=1.0, or write with learn=False"
+            "learn=True writes the step of a single memory that does not forget, without a linear part, and "
+            f"forgetting={estimator.forgetting!r}, linear={estimator.linear!r}; begin the stream with forgetting=1.0 "
+            "and linear=False, or write with learn=False"
         )
     if not model.terms:
         raise ValueError("learn=True needs a model with at least one kernel: fit on more rows, or lower usefulness_tol")

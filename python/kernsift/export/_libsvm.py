@@ -72,6 +72,11 @@ def _one_kernel(model: Model) -> tuple[Array, Array]:
             f"{model.estimator} is a transformer and LIBSVM has none; fit a SubsetLSSVMRegressor or "
             "SubsetLSSVMClassifier with it as basis, or use to_onnx or to_c"
         )
+    if any(term.slopes for term in model.terms):
+        raise ValueError(
+            "the model has a linear part beside its kernels and LIBSVM has none; begin the stream with linear=False, or "
+            "use to_onnx or to_c"
+        )
     if len(model.terms) > 1:
         raise ValueError(
             f"the model uses {len(model.terms)} widths (gammas) in one dictionary and LIBSVM has one; fit with one "

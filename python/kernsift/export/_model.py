@@ -28,6 +28,7 @@ class Term:
     kernel: _core.Kernel
     vectors: Array
     coef: Array
+    slopes: bool = False  # the linear part beside the kernels: a linear kernel on the unit vectors
 
     @property
     def weights(self) -> Array:
@@ -64,7 +65,7 @@ class Model:
 
     @property
     def n_basis(self) -> int:
-        return sum(len(t.vectors) for t in self.terms)
+        return sum(len(t.vectors) for t in self.terms if not t.slopes)
 
     @property
     def kernel(self) -> str:
@@ -104,9 +105,9 @@ class Model:
     @cached_property
     def probes(self) -> Array:
         """Rows to compare on: vectors of the basis and points between them."""
-        if not self.terms:
+        if self.n_basis == 0:
             return np.zeros((1, self.n_features))
-        vectors = np.concatenate([t.vectors for t in self.terms])
+        vectors = np.concatenate([t.vectors for t in self.terms if not t.slopes])
         take = np.unique(np.linspace(0, len(vectors) - 1, _PROBES).astype(np.intp))
         vectors = vectors[take]
         return np.concatenate([vectors, 0.5 * (vectors + np.roll(vectors, 1, axis=0))])
@@ -129,7 +130,7 @@ def describe(estimator: Any, target: str | None = None) -> Model:
     else:
         raise TypeError(f"a fitted estimator of kernsift is needed, got {type(estimator).__name__}")
     names = [name for name, facts in TABLE.items() if target is None or facts[target.lower()]]
-    for name in {t.kernel.name for t in terms} - set(names):
+    for name in {t.kernel.name for t in terms if not t.slopes} - set(names):
         raise ValueError(
             f"kernel {name!r} has no export to {target}: there is no {name} kernel in it, but {', '.join(names)}; fit "
             "with one of them, or use another export"
@@ -151,7 +152,11 @@ def _of_model(model: Any) -> tuple[list[Term], Array]:
     if isinstance(model, KernelExpansion):
         return [Term(*term) for term in model.terms()], model.intercept
     coef = np.ascontiguousarray(model.coef.reshape(model.n_basis, getattr(model, "n_outputs", 1)))
-    return [Term(model.kernel, model.basis, coef)], getattr(model, "intercept", np.zeros(1))  # KernelLSTD has none
+    terms, slopes = [Term(model.kernel, model.basis, coef)], getattr(model, "slopes", np.zeros((0, 1)))
+    if len(slopes):
+        linear = _core.Kernel("linear", np.ones(len(slopes)), 3, 1.0, np.zeros(len(slopes)))
+        terms.append(Term(linear, np.eye(len(slopes)), slopes, slopes=True))
+    return terms, getattr(model, "intercept", np.zeros(1))  # KernelLSTD has none
 
 
 def _of_selector(estimator: Any) -> tuple[list[Term], Array]:

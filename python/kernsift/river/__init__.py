@@ -37,7 +37,7 @@ class OnlineLSSVMRegressor(RiverStream, base.MiniBatchRegressor):
     Parameters
     ----------
     kernel, degree, coef0, alpha, max_basis, novelty_tol, usefulness_tol, admission, fit_intercept, swap_until, \
-exact_rows, forgetting
+exact_rows, forgetting, linear
         As in :class:`kernsift.OnlineLSSVMRegressor`.
     gamma
         Width of the kernel, exp(-gamma r²) for "rbf"; None is one over the number of features of the first row.

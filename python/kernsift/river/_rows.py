@@ -46,7 +46,8 @@ class RiverStream:
     fit_intercept: bool = True
     swap_until: int | None = None
     exact_rows: int = 0
-    forgetting: float = 1.0
+    forgetting: float | str | Sequence[float] = "auto"
+    linear: bool | str = "auto"
 
     def __post_init__(self) -> None:
         self._start_empty()
@@ -114,7 +115,8 @@ class RiverStream:
         self._take = itemgetter(*names) if len(names) > 1 else lambda x: (x[names[0]],)
 
     def _begin(self, names: list[Hashable], first: Array) -> None:
-        estimator = self._kind(**{**_parameters(self), "gamma": 1.0 if self.gamma is None else self.gamma})
+        given = {name: value for name, value in vars(self).items() if not name.startswith("_")}
+        estimator = self._kind(**{**given, "gamma": 1.0 if self.gamma is None else self.gamma})
         estimator._validate_params()
         self._width = 1.0 / len(names) if self.gamma is None else float(self.gamma)
         estimator.gamma = np.full(len(names), self._width)
@@ -188,10 +190,6 @@ class RiverStream:
     def features(self) -> list[Hashable]:
         """Names of the features met so far."""
         return list(self._names)
-
-
-def _parameters(model: RiverStream) -> dict[str, Any]:
-    return {n: v for n, v in vars(model).items() if not n.startswith("_")}
 
 
 def _number(x: Row, name: Hashable) -> float:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..base.arrays import Array
-from ..base.kernel import parameters
+from ..base.kernel import parameter, parameters
 from ..base.targets import Classification, Regression, Rows
-from ..base.validation import StrOptions
-from .orols_base import ForwardParameters, OROLSBase
+from .orols_base import OROLSBase
 
 # Rows of a kernel block made in Python (the variance of the predictions).
 _BLOCK = 1024
@@ -191,12 +190,7 @@ class OROLSClassifier(Classification, OROLSBase):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ForwardParameters._parameter_constraints,
-        "basis": [StrOptions({"per-class", "shared"})],
-    }
-
-    basis: str = "per-class"
+    basis: str = parameter({"per-class", "shared"}, default="per-class")
 
     def _fit_rows(self, rows: Rows) -> None:
         if self._flat or self.basis == "shared":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,13 +13,14 @@ from .. import _core
 from ..base.arrays import Array
 from ..base.canonical import Table, canonical_table, draw_seed
 from ..base.expansion import Expansion, KernelExpansion
-from ..base.kernel import LEARNING_CONSTRAINTS, KernelParameters, parameters, wants_learning
+from ..base.kernel import LearningParameters, parameter, parameters, wants_learning
 from ..base.memory import ROW_VECTORS, check_memory
 from ..base.threads import n_threads
 from ..base.validation import (
+    COUNT,
+    NOT_NEGATIVE,
     Interval,
     RealNotInt,
-    StrOptions,
     check_rows,
     check_some_weight,
     check_weights,
@@ -42,47 +43,24 @@ def _check_columns(kernel: Any, X: Array) -> None:
 
 
 @parameters
-class ForwardParameters(KernelParameters):
+class ForwardParameters(LearningParameters):
     """Parameters of the OROLS estimators."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LEARNING_CONSTRAINTS,
-        "gammas": ["array-like", None],
-        "selection": [StrOptions({"residual", "error-reduction"})],
-        "n_candidates": [Interval(Integral, 1, None, closed="left"), None],
-        "candidates": ["array-like", None],
-        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"gcv"})],
-        "stop": [StrOptions({"gcv", "alpha"}), None],
-        "patience": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, 1, closed="left")],
-        "max_basis": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(RealNotInt, 0, 1, closed="right"),
-            None,
-        ],
-        "error_tol": [Interval(Real, 0, 1, closed="left")],
-        "max_condition": [Interval(Real, 1, None, closed="neither")],
-        "fit_intercept": ["boolean"],
-        "cache_size": [Interval(Real, 0, None, closed="left")],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-    }
-
-    gammas: Any = None
-    selection: str = "residual"
-    n_candidates: int | None = None
-    candidates: ArrayLike | None = None
-    alpha: float | str = "gcv"
-    stop: str | None = "gcv"
-    patience: int = 10
-    tol: float = 0.0001
-    max_basis: int | float | None = 500
-    error_tol: float = 0.0
-    max_condition: float = 10000000.0
-    fit_intercept: bool = True
-    cache_size: float = 200
-    n_jobs: int | None = None
-    random_state: Any = None
+    gammas: Any = parameter("array-like", None, default=None)
+    selection: str = parameter({"residual", "error-reduction"}, default="residual")
+    n_candidates: int | None = parameter(COUNT, None, default=None)
+    candidates: ArrayLike | None = parameter("array-like", None, default=None)
+    alpha: float | str = parameter(NOT_NEGATIVE, {"gcv"}, default="gcv")
+    stop: str | None = parameter({"gcv", "alpha"}, None, default="gcv")
+    patience: int = parameter(COUNT, default=10)
+    tol: float = parameter(Interval(Real, 0, 1, closed="left"), default=0.0001)
+    max_basis: int | float | None = parameter(COUNT, Interval(RealNotInt, 0, 1, closed="right"), None, default=500)
+    error_tol: float = parameter(Interval(Real, 0, 1, closed="left"), default=0.0)
+    max_condition: float = parameter(Interval(Real, 1, None, closed="neither"), default=10000000.0)
+    fit_intercept: bool = parameter("boolean", default=True)
+    cache_size: float = parameter(NOT_NEGATIVE, default=200)
+    n_jobs: int | None = parameter(Integral, None, default=None)
+    random_state: Any = parameter("random_state", default=None)
 
 
 class OROLSBase(ForwardParameters, Expansion):
@@ -173,9 +151,15 @@ class OROLSBase(ForwardParameters, Expansion):
         for block in np.split(table.targets, ends[:-1], axis=1):
             # Squares of large targets times squares of large columns overflow; a power of two changes no digit.
             unit = 2.0 ** np.floor(np.log2(np.abs(block).max(initial=0.0) or 1.0))
-            rows = table.X, np.ascontiguousarray(block / unit), table.weight
+            rows: dict[str, Any] = {
+                "X": table.X,
+                "Y": np.ascontiguousarray(block / unit),
+                "sample_weight": table.weight,
+            }
             seed = int(random.randint(np.iinfo(np.int32).max))
-            result = self._select_from(kernels, rows, allowed, table.n_weighted, seed)
+            result = _core.forward_selection(
+                kernels, **rows, candidates=allowed, rows=table.n_weighted, seed=seed, **self._settings(len(table.X))
+            )
             result["chosen"] = table.rows[result["chosen"]]
             for name in ("coef", "intercept"):
                 result[name] *= unit
@@ -187,38 +171,23 @@ class OROLSBase(ForwardParameters, Expansion):
         self.n_samples_seen_ = len(X)
         return found
 
-    def _select_from(
-        self,
-        kernels: list[Any],
-        rows: tuple[Array, Array, Array],
-        allowed: NDArray[np.int64],
-        n: float,
-        seed: int,
-    ) -> dict[str, Any]:
-        """One selection from rows, targets and weights that stand for n rows."""
-        X, Y, weight = rows
+    def _settings(self, n: int) -> dict[str, Any]:
+        """Settings of the core for n distinct rows."""
         part = 1.0 if self.max_basis is None else 0.0 if isinstance(self.max_basis, Integral) else float(self.max_basis)
-        return _core.forward_selection(
-            kernels,
-            X=X,
-            Y=Y,
-            sample_weight=weight,
-            candidates=allowed,
-            rows=n,
+        return {
             **self._way(),
-            reestimate=self.alpha == "gcv",
-            alpha=0.0 if self.alpha == "gcv" else float(self.alpha),
-            stop="none" if self.stop is None else self.stop,
-            patience=int(self.patience),
-            tol=float(self.tol),
-            max_basis=self._most(len(X)),
-            part=part,
-            error_tol=float(self.error_tol),
-            max_condition=float(self.max_condition),
-            fit_intercept=bool(self.fit_intercept),
-            seed=seed,
-            threads=n_threads(self.n_jobs),
-        )
+            "reestimate": self.alpha == "gcv",
+            "alpha": 0.0 if self.alpha == "gcv" else float(self.alpha),
+            "stop": "none" if self.stop is None else self.stop,
+            "patience": int(self.patience),
+            "tol": float(self.tol),
+            "max_basis": self._most(n),
+            "part": part,
+            "error_tol": float(self.error_tol),
+            "max_condition": float(self.max_condition),
+            "fit_intercept": bool(self.fit_intercept),
+            "threads": n_threads(self.n_jobs),
+        }
 
     def _keep(
         self,

@@ -16,10 +16,6 @@ from ..base.validation import check_is_fitted
 from .base import SubsetBase
 
 
-def _summed(values: Array) -> Array:
-    return values if values.ndim == 1 else values.sum(axis=1)
-
-
 @parameters
 class PruningPathDisplay(Display):
     """Error, score or cost along the path of a pruned model, against the number of kernels.
@@ -105,7 +101,7 @@ class PruningPathDisplay(Display):
             elif what in (None, "loo_error"):
                 values, ylabel = np.sqrt(estimator.path_["loo_error"]), "leave-one-out RMSE"
             elif what == "cost":
-                values, ylabel = _summed(estimator.path_["cost"]), "cost"
+                values, ylabel = estimator.path_["cost"].reshape(len(sizes), -1).sum(axis=1), "cost"
             else:
                 raise ValueError(f"what={what!r} must be 'loo_error' or 'cost'")
         display = cls(

@@ -33,7 +33,7 @@ from .search import (
 )
 
 CRITERIA = ("auto", "loo", "gcv", "evidence")
-# Fewer rows than these are cut into so many parts, each held out once, to decide where to stop; more into one.
+# Up to this many rows are cut into this many parts, each held out once, to decide where to stop; of more rows one is.
 FOLDS = ((500, 5), (2500, 3))
 HELD_OUT = 0.2
 # Most rows held out where the table has more than it tunes on.
@@ -195,7 +195,10 @@ def learn(
         gamma[active] = unit / max(active.size, 1)
         if not active.size:
             gamma[:] = 1.0 / d
-        return _report(gamma, unit, active, 1e-4 * total, 0.0, 0.0, Run([], []), "none", {}, (0, 0, 0), begin)
+        none = dict.fromkeys(("error", "error_one_width", "n_rows", "n_landmarks", "n_evaluations"), 0)
+        return _report(
+            gamma, unit, active, Run([], []), begin, alpha=1e-4 * total, criterion="none", held_out={}, **none
+        )
     scale = spread / np.sqrt(sample.weight.sum())
     sample = Sample(sample.X, Y / scale, sample.weight, sample.within / scale**2)
 
@@ -223,9 +226,10 @@ def learn(
     chosen = Run([np.exp(p[:-1]) * unit for p in chosen.points], chosen.values)
     loo = problem if first == "loo" else problem.of(rows, None, "loo")
     error, error_one = (float(np.exp(loo.value(p))) * scale**2 for p in (x, one))
-    alpha = float(np.exp(x[-1]) * total)
-    work = (len(rows), problem.m, problem.evaluations)
-    return _report(gamma, unit, active, alpha, error, error_one, chosen, how, held_out, work, begin)
+    return _report(
+        gamma, unit, active, chosen, begin, alpha=float(np.exp(x[-1]) * total), error=error, error_one_width=error_one,
+        criterion=how, held_out=held_out, n_rows=len(rows), n_landmarks=problem.m, n_evaluations=problem.evaluations,
+    )  # fmt: skip
 
 
 def learned_width(estimator: Any, X: Array, targets: Array, weight: Array) -> Array:
@@ -309,19 +313,7 @@ def _standardised(table: Table, kernel: str) -> tuple[NDArray[np.intp], Array, S
     return active, unit, Sample(np.ascontiguousarray(Z), mean, rows.weight, within)
 
 
-def _report(
-    gamma: Array,
-    unit: Array,
-    active: NDArray[np.intp],
-    alpha: float,
-    error: float,
-    error_one: float,
-    chosen: Run,
-    criterion: str,
-    held_out: dict[str, Any],
-    work: tuple[int, int, int],
-    begin: float,
-) -> Bunch:
+def _report(gamma: Array, unit: Array, active: NDArray[np.intp], chosen: Run, begin: float, **facts: Any) -> Bunch:
     relevance = np.zeros(len(gamma))
     relevance[active] = gamma[active] / unit
     if relevance.any():
@@ -331,17 +323,10 @@ def _report(
         path[k, active] = point
     return Bunch(
         gamma=gamma,
-        alpha=float(alpha),
         relevance=relevance,
         switched_off=np.flatnonzero(relevance < OFF / max(active.size, 1)),
-        error=error,
-        error_one_width=error_one,
         path={"criterion": np.array(chosen.values), "gamma": path},
-        held_out=held_out,
-        criterion=criterion,
         n_iter=max(len(chosen.points) - 1, 0),
-        n_rows=work[0],
-        n_landmarks=work[1],
-        n_evaluations=work[2],
         seconds=time.perf_counter() - begin,
+        **facts,
     )

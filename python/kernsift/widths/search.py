@@ -17,7 +17,7 @@ JITTER = 1e-8
 # The ridge, per unit of weight, is sought in here; widths within this factor (of e) about where they began.
 ALPHA_BOX = (1e-7, 1.0)
 WIDTH_BOX = 6.0
-# Multiples of "scale" and ridges tried for one width, on at most so many rows and landmarks.
+# Multiples of "scale" and ridges tried for one width, on at most this many rows and landmarks.
 MULTIPLES, RIDGES = (0.1, 0.3, 1.0, 3.0, 10.0), (1e-2, 1e-4)
 LOOK_ROWS, LOOK_LANDMARKS = 1500, 150
 # A run goes on beyond `max_iter` while the last STEPS iterations lowered the log criterion by FALL, to at most LONGEST
@@ -216,7 +216,7 @@ def watched(longest: int) -> NDArray[np.intp]:
 
 
 def errors_along(problem: Problem, points: list[Array], steps: NDArray[np.intp], held_out: Sample) -> Array:
-    """Sums of squared errors on rows held out after so many iterations; after the last, those of the last."""
+    """Sums of squared errors on rows held out after each number of iterations; after the last, those of the last."""
     reached = np.minimum(steps, len(points) - 1)
     found = {k: problem.error_on(points[k], held_out) for k in set(reached.tolist())}
     return np.array([found[k] for k in reached.tolist()])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from .. import _core
@@ -162,7 +162,7 @@ def tune(
         criterion=criterion,
         best_estimator_=finish(params[place]["alpha"]) if refit else None,
         cv_results_={
-            "param_gamma": _objects([p["gamma"] for p in params]),
+            "param_gamma": np.fromiter((p["gamma"] for p in params), dtype=object),  # arrays stay whole
             "param_alpha": np.array([p["alpha"] for p in params]),
             "params": params,
             "mean_test_score": -scores,
@@ -171,14 +171,6 @@ def tune(
             "fit_time": np.repeat([f.seconds for f in found], len(grid)),
         },
     )
-
-
-def _objects(values: list[Any]) -> NDArray[Any]:
-    """Return an array of the values as they are, be they arrays themselves."""
-    out = np.empty(len(values), dtype=object)
-    for i, value in enumerate(values):
-        out[i] = value
-    return out
 
 
 def _family(estimator: Any, criterion: str) -> Callable[..., Iterator[_Width]]:
@@ -259,14 +251,6 @@ def _subset(
         yield _Width(errors, len(model._basis.vectors), time.perf_counter() - begin, finish)
 
 
-def _check_exact(m: int, shape: tuple[int, ...], outputs: int, criterion: str) -> None:
-    """Refuse the exact solution on the dictionary of an online model, for all ridges."""
-    n, d = shape
-    sums = sums_doubles(m, n, d, outputs, 1)
-    solution = solution_doubles(m, outputs, criterion)
-    check_memory(2 * m * m + max(sums, solution), f"tune on {m} kernels", "take fewer (max_basis)")
-
-
 def _online(
     estimator: Any, X: Any, y: Any, weight: Array, widths: list[Any], alphas: Array, criterion: str
 ) -> Iterator[_Width]:
@@ -274,7 +258,9 @@ def _online(
         begin = time.perf_counter()
         model = clone(estimator).set_params(gamma=gamma).fit(X, y, sample_weight=weight)
         rows = model._checked(X, y, weight, begin=False)
-        _check_exact(model.n_basis_, rows.X.shape, rows.targets.shape[1], criterion)
+        m, (n, d), outputs = model.n_basis_, rows.X.shape, rows.targets.shape[1]
+        exact = max(sums_doubles(m, n, d, outputs, 1), solution_doubles(m, outputs, criterion))
+        check_memory(2 * m * m + exact, f"tune on {m} kernels", "take fewer (max_basis)")
         basis = Basis.of(model._fitted().kernel, model.basis_vectors_, model.basis_indices_)
         problem = SubsetState.of(basis, *rows).problem(bool(model.fit_intercept))
         errors = _criterion(problem, basis, rows, alphas, criterion)
