@@ -28,7 +28,7 @@ struct OnlineSettings {
   // Memories that compete on one dictionary: how much the past keeps of its weight with each row.
   std::vector<double> forgetting = {1.0};
   // Scale of each feature in a linear part beside the kernels; empty: none.
-  std::vector<double> linear;
+  std::vector<double> linear = {};
   // Whether the constant is measured from the first target, where it has a ridge: not where targets stand for classes.
   bool level = true;
   bool window = false;    // the exact rows are all there is: older ones are forgotten
