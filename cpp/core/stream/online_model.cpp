@@ -89,7 +89,7 @@ Event OnlineModel::decide(const RowScalars& row, const Sample& sample, const dou
   state_.count(y, v);
   const Outcome outcome = frozen_now ? Outcome::frozen
                                      : settings_.admission.judge(row.delta, sample.k_self, row.usefulness,
-                                                                 rows_counted(), targets().variance());
+                                                                 state_.decider().learned.counted, targets().variance());
   if (keep) {  // a kernel is exact on the recent rows: the row itself is learned first
     state_.normal(sample);
     state_.keep(sample, y, row.weight);
@@ -100,7 +100,7 @@ Event OnlineModel::decide(const RowScalars& row, const Sample& sample, const dou
     event = admit(row, sample, keep);
   else if (!keep)
     state_.normal(sample);
-  state_.end_row(v);
+  state_.end_row(v, row.delta / sample.k_self);
   return event;
 }
 
