@@ -17,8 +17,8 @@ from ..base.validation import Interval, StrOptions
 from .core_model import ADMISSIONS, CoreModel
 from .ridge import FIRST_RIDGE
 
-# forgetting="auto": what the past keeps of its weight with each row, in the three memories that compete.
-MEMORIES = (1.0, 0.9995, 0.99)
+# forgetting="auto": what the past keeps of its weight with each row, in the memories that compete.
+MEMORIES = (1.0, 0.9995, 0.998, 0.99)
 LEAST_MEMORY = 1e-6
 # linear="auto": it costs (kernels + features)² a row instead of kernels², and on fewer rows nothing can be compared.
 MOST_LINEAR = 0.5  # features, relative to the kernels
