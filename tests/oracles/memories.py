@@ -8,8 +8,8 @@ each row that is learned
 
 r being the memory's factor and the prior K/alpha (I/alpha for leading coordinates).  A kernel that joins has the value
 k'K^-1 f plus a part of variance delta/alpha that nothing is known of; one that leaves takes along the condition that
-its coefficient, (K^-1 f)_i, is zero.  The first memory decides on the dictionary; the last while rows lie farther from it than they used to.  The core works
-in an orthonormal basis with lazy scalars; nothing is shared.
+its coefficient, (K^-1 f)_i, is zero.  The first memory decides on the dictionary; the last while rows lie
+farther from it than they used to.  The core works in an orthonormal basis with lazy scalars; nothing is shared.
 """
 
 from __future__ import annotations

@@ -207,7 +207,10 @@ bool StreamState::change_ridge(double alpha) {
 
 void StreamState::restart() {
   for (Memory& each : memories_) {
-    each.posterior.restart();
+    if (sums())
+      each.posterior.restart();
+    else
+      each.posterior.forget_all();
     each.learned.restart();
   }
   mixture_ = Mixture(mixture_.size(), errors_.rows());
