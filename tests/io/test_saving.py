@@ -36,7 +36,8 @@ PUBLIC = [n for n in kernsift.__all__ if hasattr(getattr(kernsift, n), "get_para
 VARIANTS = {
     **{name: (name, {}) for name in PUBLIC},
     "inverse": ("OnlineLSSVMRegressor", {"engine": "inverse"}),
-    "exact rows": ("OnlineLSSVMRegressor", {"exact_rows": 20, "max_basis": 8, "forgetting": 0.99}),
+    "exact rows": ("OnlineLSSVMRegressor", {"exact_rows": 20, "max_basis": 8}),
+    "memories": ("OnlineLSSVMRegressor", {"forgetting": [1.0, 0.99], "linear": True, "max_basis": 8}),
     "widths": ("OnlineLSSVMRegressor", {"gamma": np.array([0.5, 1.0, 2.0]), "alpha": np.float64(0.2)}),
     "list of widths": ("OnlineLSSVMRegressor", {"gamma": [0.5, 1.0, 2.0]}),
     "drawing": ("SubsetLSSVMRegressor", {"random_state": np.random.RandomState(3), "max_basis": 9}),

@@ -17,10 +17,19 @@ from __future__ import annotations
 import numpy as np
 
 from .kernels import KernelFunction
+from .linear import cholesky, solve_lower, solve_upper
 
 Array = np.ndarray
 RATE, MOST = 0.99, 9.0  # of the weights: how much the past counts, and the most that one error can say
 LEAST_EXCESS = 0.1  # of the novelty of rows
+
+
+def _solve(K: Array, B: Array) -> Array:
+    """K^-1 B, in the arithmetic of K: numpy's own has none but double."""
+    if K.dtype == np.float64:
+        return np.linalg.solve(K, B)
+    L = cholesky(K)
+    return solve_upper(L.T, solve_lower(L, B))
 
 
 class Memory:
@@ -28,9 +37,10 @@ class Memory:
 
     def __init__(self, factor: float, leading: int, n_outputs: int, alpha: float) -> None:
         self.factor, self.alpha, self.leading = factor, alpha, leading
-        self.mean = np.zeros((leading, n_outputs))
-        self.cov = np.eye(leading) / alpha
-        self.cost = np.zeros(n_outputs)
+        dtype = np.asarray(alpha).dtype
+        self.mean = np.zeros((leading, n_outputs), dtype)
+        self.cov = np.eye(leading, dtype=dtype) / alpha
+        self.cost = np.zeros(n_outputs, dtype)
         self.counted = 0.0
 
     def observe(self, h: Array, y: Array, v: float) -> None:
@@ -86,10 +96,11 @@ class Memories:
         centre: Array | None = None,
         level: bool = True,
     ) -> None:
-        self.kernel, self.alpha = kernel, alpha
+        dtype = kernel(np.zeros((1, n_features)), np.zeros((1, n_features))).dtype.type
+        self.kernel, self.alpha = kernel, dtype(alpha)
         self.scale, self.centre, self.constant = np.asarray(scale or []), centre, fit_intercept
         leading = int(fit_intercept) + len(self.scale)
-        self.memories = [Memory(factor, leading, n_outputs, alpha) for factor in factors]
+        self.memories = [Memory(dtype(factor), leading, n_outputs, self.alpha) for factor in factors]
         self.basis, self.ids, self.seen = np.zeros((0, n_features)), [], 0
         self.level = None if level and fit_intercept else np.zeros(n_outputs)
         self.exact_rows, self.window = 0, None  # it has neither
@@ -112,15 +123,15 @@ class Memories:
         if len(self.scale):
             parts.append(self.scale * (x - self.centre))
         if self.ids:
-            parts.append(np.linalg.solve(self.kernel(self.basis, self.basis), self.kernel(self.basis, x[None]))[:, 0])
+            parts.append(_solve(self.kernel(self.basis, self.basis), self.kernel(self.basis, x[None]))[:, 0])
         return np.concatenate(parts) if parts else np.zeros(0)
 
     def _distance(self, x: Array) -> float:
         k_self = self.kernel(x[None], x[None])[0, 0]
         if not self.ids:
-            return float(k_self)
+            return k_self
         k = self.kernel(self.basis, x[None])[:, 0]
-        return float(k_self - k @ np.linalg.solve(self.kernel(self.basis, self.basis), k))
+        return k_self - k @ _solve(self.kernel(self.basis, self.basis), k)
 
     def learn(self, x: Array, y: Array, v: float, admitted: bool, evicted: int | None = None, _: bool = False) -> None:
         number = self.seen
@@ -157,7 +168,7 @@ class Memories:
 
     def drop(self, number: int) -> None:
         i = self.ids.index(number)
-        functional = np.linalg.solve(self.kernel(self.basis, self.basis), np.eye(len(self.ids))[i])
+        functional = _solve(self.kernel(self.basis, self.basis), np.eye(len(self.ids))[i])
         for each in self.memories:
             each.leave(i, functional)
         self.basis, self.ids = np.delete(self.basis, i, axis=0), [*self.ids[:i], *self.ids[i + 1 :]]
@@ -181,7 +192,7 @@ class Memories:
 
     def _prior(self) -> Array:
         leading, m = self.memories[0].leading, len(self.ids)
-        prior = np.zeros((leading + m, leading + m))
+        prior = np.zeros((leading + m, leading + m), type(self.alpha))
         prior[:leading, :leading] = np.eye(leading)
         if m:
             prior[leading:, leading:] = self.kernel(self.basis, self.basis)
@@ -219,7 +230,7 @@ class Memories:
     def rises(self) -> Array:
         """What the cost of the memory that decides, over all outputs, rises by when one kernel leaves."""
         decides = self.memories[-1 if self.moved else 0]
-        functionals = np.linalg.inv(self.kernel(self.basis, self.basis))
+        functionals = _solve(self.kernel(self.basis, self.basis), np.eye(len(self.ids)))
         mean, cov = decides.mean[decides.leading :], decides.cov[decides.leading :, decides.leading :]
         return np.array([((f @ mean) ** 2).sum() / (f @ cov @ f) for f in functionals])
 

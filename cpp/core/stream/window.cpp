@@ -21,12 +21,14 @@ void StreamState::forget_oldest() {
   const auto w = recent_.coordinates().col(oldest);
   const double v = recent_.weights()[oldest];
   if (!(v > 0)) return;  // the row that should have taken its place was refused
-  window_.oldest_y = recent_.targets().row(oldest).transpose();
-  const double* y = window_.oldest_y.data();
-  const RowScalars row = look(w, w.squaredNorm(), y, -v);
+  Vector& y = window_.oldest_y;
+  y = recent_.targets().row(oldest).transpose();  // measured from the level already
+  first().scores.begin_row();
+  const RowScalars row = first().posterior.look(w, 0.0, y.data(), -v);
   ++window_.forgotten;
   recent_.forget_oldest();
-  first().learned.remove(y, v);
+  y += level_.value;
+  first().learned.remove(y.data(), v);
   constexpr double kLeastLeft = 1e-6;  // of the row's own weight in the direction it holds, and of all weight
   const double left = 1.0 + row.leverage;
   // minus a weight has no positive leverage: what shows one is rounding, beside a weight that leaves no digit of C
@@ -51,7 +53,8 @@ void StreamState::renew_from_rows() {
     learned.sum_log_weights = 0;
     for (Index i = 0; i < Y.rows(); ++i)
       if (const double v = weights[i]; v > 0) {
-        learned.moments.add(Y.row(i).data(), v);
+        const Vector y = Y.row(i).transpose() + level_.value;
+        learned.moments.add(y.data(), v);
         learned.sum_log_weights += std::log(v);
       }
   }

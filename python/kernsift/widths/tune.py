@@ -177,7 +177,7 @@ def _family(estimator: Any, criterion: str) -> Callable[..., Iterator[_Width]]:
     if isinstance(estimator, SubsetBase):
         return _subset
     if isinstance(estimator, OnlineModel):
-        if estimator.engine == "inverse" or estimator.forgetting < 1:
+        if estimator.engine == "inverse" or estimator._memories(whole=True) != [1.0]:
             what = "engine='inverse'" if estimator.engine == "inverse" else f"forgetting={estimator.forgetting!r}"
             raise ValueError(
                 f"tune judges the exact solution for all rows alike, which {what} does not come to; use "
