@@ -36,7 +36,11 @@ def main() -> None:
             model.fit(X, labels if name.endswith("Classifier") else y)
         model.save(folder / f"{name}.npz")
         expected[name] = (model.transform if hasattr(model, "transform") else model.predict)(X)
-        if (name.endswith("Regressor") and hasattr(model, "partial_fit")) or name in ("inverse", "exact-rows", "memories"):
+        if (name.endswith("Regressor") and hasattr(model, "partial_fit")) or name in (
+            "inverse",
+            "exact-rows",
+            "memories",
+        ):
             expected[f"{name} resumed"] = model.partial_fit(X, y).predict(X)
     np.savez_compressed(folder / "expected.npz", allow_pickle=False, **expected)
 

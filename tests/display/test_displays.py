@@ -100,7 +100,9 @@ def test_prequential_error_does_not_look_ahead(estimator):
 def test_the_width_of_a_stream_not_begun_is_that_of_all_its_rows():
     model = kernsift.OnlineLSSVMClassifier(max_basis=20, linear=False)
     display = AuditDisplay.from_estimator(model, MOONS, NAMES, block=50)
-    whole = kernsift.OnlineLSSVMClassifier(max_basis=20, linear=False).partial_fit(MOONS, NAMES, classes=np.unique(NAMES))
+    whole = kernsift.OnlineLSSVMClassifier(max_basis=20, linear=False).partial_fit(
+        MOONS, NAMES, classes=np.unique(NAMES)
+    )
     assert {k: v[-1] for k, v in display.counts.items()} == whole.audit_
 
 

@@ -8,7 +8,8 @@ each row that is learned
 
 r being the memory's factor and the prior K/alpha (I/alpha for leading coordinates).  A kernel that joins has the value
 k'K^-1 f plus a part of variance delta/alpha that nothing is known of; one that leaves takes along the condition that
-its coefficient, (K^-1 f)_i, is zero.  The core works in an orthonormal basis with lazy scalars; nothing is shared.
+its coefficient, (K^-1 f)_i, is zero.  The first memory decides on the dictionary; the last while rows lie
+farther from it than they used to.  The core works in an orthonormal basis with lazy scalars; nothing is shared.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from .linear import cholesky, solve_lower, solve_upper
 
 Array = np.ndarray
 RATE, MOST = 0.99, 9.0  # of the weights: how much the past counts, and the most that one error can say
+LEAST_EXCESS = 0.1  # of the novelty of rows
 
 
 def _solve(K: Array, B: Array) -> Array:
@@ -109,6 +111,7 @@ class Memories:
         n_outputs, factors = self.Y.shape[1], self.memories
         self.log_weights = np.zeros(len(factors))
         self.squares, self.counted = np.zeros((len(factors), n_outputs)), 0.0
+        self.novelties, self.recent, self.moved = [], 0.0, False
 
     # --- what happens to it ---
 
@@ -139,6 +142,7 @@ class Memories:
         if self.level is None:
             self.level = np.array(y, dtype=np.float64)
         self.Y, self.weight = np.vstack([self.Y, y]), np.append(self.weight, v)
+        novelty = max(self._distance(x), 0.0) / self.kernel(x[None], x[None])[0, 0]
         measured, h = y - self.level, self._observation(x)
         errors = np.array([measured - h @ each.mean for each in self.memories])
         if admitted:
@@ -154,6 +158,13 @@ class Memories:
         for each in self.memories:
             each.fade(self._prior())
         self._weigh(errors, v)
+        self._look_where_inputs_are(novelty)
+
+    def _look_where_inputs_are(self, novelty: float) -> None:
+        self.novelties.append(novelty)
+        self.recent = RATE * self.recent + (1 - RATE) * novelty
+        ever = float(np.mean(self.novelties))
+        self.moved = self.recent > ever + (0.5 if self.moved else 1.0) * max(ever, LEAST_EXCESS)
 
     def drop(self, number: int) -> None:
         i = self.ids.index(number)
@@ -217,10 +228,10 @@ class Memories:
         return np.sqrt(self.variance(X))
 
     def rises(self) -> Array:
-        """What the cost of the leader, over all outputs, rises by when one kernel leaves."""
+        """What the cost of the memory that decides, over all outputs, rises by when one kernel leaves."""
+        decides = self.memories[-1 if self.moved else 0]
         functionals = _solve(self.kernel(self.basis, self.basis), np.eye(len(self.ids)))
-        mean, cov = (part[self.leader.leading :] for part in (self.leader.mean, self.leader.cov))
-        cov = cov[:, self.leader.leading :]
+        mean, cov = decides.mean[decides.leading :], decides.cov[decides.leading :, decides.leading :]
         return np.array([((f @ mean) ** 2).sum() / (f @ cov @ f) for f in functionals])
 
     def predictions(self, X: Array) -> Array:

@@ -103,7 +103,8 @@ void BlockLearner::learn_run(OnlineModel& model, const Block& block, Index begin
   state.leave_information();
   state.count_rounding();
   sound_.assign(static_cast<std::size_t>(count), 1);
-  state.learn_run(W, targets, weight, delta_.segment(begin, count), apriori, sound_.data(), log.threads);
+  state.learn_run(W, targets, weight, delta_.segment(begin, count), k_self_.segment(begin, count), apriori,
+                  sound_.data(), log.threads);
   for (Index r = 0; r < count; ++r)
     if (sound_[static_cast<std::size_t>(r)] == 0) model.journal_.refuse(i + r, log.events);
 }

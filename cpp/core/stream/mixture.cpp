@@ -17,6 +17,12 @@ Mixture::Mixture(Index members, Index n_outputs)
       weights_(Vector::Constant(members, 1.0 / static_cast<double>(members))),
       squares_(Matrix::Zero(n_outputs, members)) {}
 
+Index Mixture::heaviest() const {
+  Index first = 0;
+  log_weights_.maxCoeff(&first);
+  return first;
+}
+
 Matrix Mixture::errors() const { return (squares_ / std::max(counted_, 1.0)).cwiseSqrt(); }
 
 void Mixture::learn(const ConstMatrixRef& errors, double v) {
@@ -38,7 +44,7 @@ void Mixture::learn(const ConstMatrixRef& errors, double v) {
 }
 
 void Mixture::weigh() {
-  log_weights_.array() -= log_weights_.maxCoeff(&heaviest_);
+  log_weights_.array() -= log_weights_.maxCoeff();
   weights_ = log_weights_.array().exp();
   weights_ /= weights_.sum();
 }

@@ -18,8 +18,7 @@ class Mixture {
 
   Index size() const { return weights_.size(); }
   const Vector& weights() const { return weights_; }  // their sum is 1
-  // The memory of the largest weight, which decides on the dictionary; of equal ones the first.
-  Index heaviest() const { return heaviest_; }
+  Index heaviest() const;                             // of equal ones the first
   // Of each memory: the root of s2, outputs x members.
   Matrix errors() const;
 
@@ -34,7 +33,6 @@ class Mixture {
   Vector log_weights_, weights_;  // the largest logarithm is 0
   Matrix squares_;                // outputs x members
   double counted_ = 0;
-  Index heaviest_ = 0;
 };
 
 }  // namespace kernsift

@@ -89,7 +89,7 @@ Event OnlineModel::decide(const RowScalars& row, const Sample& sample, const dou
   state_.count(y, v);
   const Outcome outcome = frozen_now ? Outcome::frozen
                                      : settings_.admission.judge(row.delta, sample.k_self, row.usefulness,
-                                                                 rows_counted(), targets().variance());
+                                                                 learned().counted, learned().moments.variance());
   if (keep) {  // a kernel is exact on the recent rows: the row itself is learned first
     state_.normal(sample);
     state_.keep(sample, y, row.weight);
@@ -100,7 +100,7 @@ Event OnlineModel::decide(const RowScalars& row, const Sample& sample, const dou
     event = admit(row, sample, keep);
   else if (!keep)
     state_.normal(sample);
-  state_.end_row(v);
+  state_.end_row(v, row.delta / sample.k_self);
   return event;
 }
 
@@ -115,7 +115,7 @@ Event OnlineModel::admit(const RowScalars& row, const Sample& sample, bool exact
   const double usefulness = exactly ? state_.look_exact(sample, row.delta) : row.usefulness;
   if (!(usefulness >= 0) || !std::isfinite(usefulness)) return stays_out(Outcome::refused);
   // [MATH 1.7]: from the scores as they would be after growth
-  const Index victim = settings_.leaver(m, usefulness, targets().rounding(), scores_, [&](VectorRef s) {
+  const Index victim = settings_.leaver(m, usefulness, learned().moments.rounding(), scores_, [&](VectorRef s) {
     return exactly ? state_.scores_after_exact_growth(sample, row.delta, s) : state_.scores_after_growth(sample, s);
   });
   if (victim == OnlineSettings::kNoScores) return stays_out(Outcome::refused);
@@ -160,7 +160,7 @@ bool OnlineModel::change_ridge(double alpha) {
 bool OnlineModel::choose_ridge() {
   if (dictionary().size() == 0) return false;
   state_.settle();
-  const auto best = leader().best_ridge(targets().weight(), rows_counted());
+  const auto best = leader().best_ridge(state_.leader().learned.moments.weight(), rows_counted());
   return best && change_ridge(*best);
 }
 
@@ -176,7 +176,7 @@ void OnlineModel::prune(Index kernels) {
     if (scores_.size() < m) scores_.resize(m);
     state_.scores(scores_.head(m));
     state_.remove(
-        weakest(scores_.head(m), std::numeric_limits<double>::infinity(), targets().rounding()));
+        weakest(scores_.head(m), std::numeric_limits<double>::infinity(), learned().moments.rounding()));
     state_.check();
   }
 }

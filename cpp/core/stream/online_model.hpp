@@ -104,7 +104,7 @@ class OnlineModel {
   friend class BlockLearner;
   void learn_row(const double* x, Index row, const double* y, double v, double* apriori, Index i, const EventLog& log);
   const Posterior& leader() const { return state_.leader().posterior; }
-  const TargetMoments& targets() const { return state_.leader().learned.moments; }
+  const LearnedRows& learned() const { return state_.decider().learned; }  // as the decider counts them
   RowScalars look(const Sample& sample, const double* y, double v, double* apriori);
   Event decide(const RowScalars& row, const Sample& sample, const double* y, double v);
   Event admit(const RowScalars& row, const Sample& sample, bool exactly);

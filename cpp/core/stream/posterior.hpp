@@ -125,6 +125,8 @@ class Posterior {
   // --- all rows ---
   // No rows on the same basis: a second pass begins. The first rows must then come in a run to accumulate.
   void restart();
+  // The same for a memory among others, whose rows come in any form: the prior.
+  void forget_all();
   // These rows and no others, on the same basis, in the covariance form: O(m^2 n + m^3). As accurate as by orthogonal
   // transformations of the rows: the solution is refined with their residuals.
   Factor learn_only(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v);

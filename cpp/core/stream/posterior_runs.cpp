@@ -190,13 +190,17 @@ void Posterior::invert(const Factor& factor) {
   C_.assign(C);
 }
 
+void Posterior::forget_all() {
+  const Index p = dimension();
+  C_.assign(Matrix::Identity(p, p) / alpha_);
+  theta_.topRows(p).setZero();
+  xi_.setZero();
+  log_det_ = static_cast<double>(p) * std::log(alpha_);
+  information_.kept = information_.accumulating = false;
+}
+
 void Posterior::restart() {
   const Index p = dimension();
-  if (fades()) {
-    C_.assign(Matrix::Identity(p, p) / alpha_);
-    theta_.topRows(p).setZero();
-    return xi_.setZero(), void();
-  }
   Matrix information = Matrix::Zero(p, p);
   information.diagonal().tail(penalised()).setConstant(alpha_);
   information_.matrix.assign(information);

@@ -44,7 +44,7 @@ RowScalars StreamState::look(const ConstVectorRef& w, double k_self, const doubl
     each.row = each.posterior.look(w, std::max(0.0, delta), target, v);
     errors_.col(static_cast<Index>(e)) = each.posterior.residual();
   }
-  return heaviest().row;
+  return decider().row;
 }
 
 bool StreamState::sound() const {
@@ -59,7 +59,7 @@ void StreamState::apriori(const double* y, double* out) const {
 bool StreamState::is_resolved(const Sample& sample, double delta) {
   return kernsift::is_resolved(
       delta, sample.k_self, dictionary(), basis_.span().inverse_norm(), KernelSpan::kResolution,
-      [&] { return heaviest().scores.projection(basis_.span(), heaviest().posterior, sample.w); });
+      [&] { return decider().scores.projection(basis_.span(), decider().posterior, sample.w); });
 }
 
 void StreamState::normal(const Sample& sample) {
@@ -68,17 +68,28 @@ void StreamState::normal(const Sample& sample) {
 
 void StreamState::grow(const Sample& sample, std::int64_t id) {
   for (Memory& each : memories_) each.grow(basis_.span(), sample.w);
-  basis_.append(sample.x, sample.prepared, sample.row, id, sample.w, std::sqrt(leader().row.delta));
+  basis_.append(sample.x, sample.prepared, sample.row, id, sample.w, std::sqrt(decider().row.delta));
 }
 
 bool StreamState::scores_after_growth(const Sample& sample, VectorRef scores) {
-  Memory& leads = heaviest();
+  Memory& leads = decider();
   return leads.scores.after_growth(basis_.span(), leads.posterior, sample.w, leads.row, scores);
 }
 
-void StreamState::end_row(double v) {
+void StreamState::end_row(double v, double novelty) {
   for (Memory& each : memories_) each.fade();
+  weigh(v, novelty);
+}
+
+// Scores follow who decides: O(m^3), seldom.
+void StreamState::weigh(double v, double novelty) {
+  if (memories_.size() == 1) return;
+  Memory& before = decider();
   mixture_.learn(errors_, v);
+  novelty_.add(novelty);
+  if (&before == &decider() || !before.scores.tracking()) return;
+  before.scores.leave();
+  track_scores();
 }
 
 void StreamState::begin(const double* y, double v) {
@@ -131,7 +142,8 @@ void StreamState::grow_exact(const Sample& sample, double delta, std::int64_t id
 }
 
 void StreamState::learn_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v,
-                            const ConstVectorRef& delta, RowsOut apriori, unsigned char* sound, Index threads) {
+                            const ConstVectorRef& delta, const ConstVectorRef& k_self, RowsOut apriori,
+                            unsigned char* sound, Index threads) {
   const Index n = W.cols(), members = mixture_.size();
   if (members == 1 && !level_.kept) return first().learn_run(basis_.span(), W, Y, v, delta, apriori, sound);
   level_.measured = Y.rowwise() - level_.value.transpose();
@@ -150,7 +162,7 @@ void StreamState::learn_run(const ConstMatrixRef& W, const Rows& Y, const ConstV
       apriori.row(r) += mixture_.weights()[e] * predicted;
       if (sound_[static_cast<std::size_t>(e * n + r)] == 0) sound[r] = 0;
     }
-    mixture_.learn(errors_, v[r]);
+    weigh(v[r], std::max(0.0, delta[r]) / k_self[r]);
   }
 }
 
@@ -195,10 +207,14 @@ bool StreamState::change_ridge(double alpha) {
 
 void StreamState::restart() {
   for (Memory& each : memories_) {
-    each.posterior.restart();
+    if (sums())
+      each.posterior.restart();
+    else
+      each.posterior.forget_all();
     each.learned.restart();
   }
   mixture_ = Mixture(mixture_.size(), errors_.rows());
+  novelty_ = {};
   recent_.clear();
   window_.doubt = window_.heaviest = 0;
 }
@@ -259,6 +275,7 @@ void StreamState::save(Arrays& arrays) const {
     arrays.put_all(own, e);
   }
   mixture_.save(arrays);
+  novelty_.save(arrays);
   arrays.put("level", level_.value);
   arrays.put("level_pending", level_.pending);
   recent_.save(arrays);
@@ -277,6 +294,7 @@ void StreamState::load(const Arrays& arrays) {
     memories_[e].scores.load(own, basis_.size());
   }
   mixture_.load(arrays);
+  novelty_.load(arrays);
   if (arrays.items().count("level") > 0) {
     level_.value = arrays.get("level", level_.value.size(), 1);
     level_.pending = arrays.number("level_pending") != 0;

@@ -10,6 +10,7 @@
 #include "core/stream/basis.hpp"
 #include "core/stream/memory.hpp"
 #include "core/stream/mixture.hpp"
+#include "core/stream/novelty.hpp"
 #include "core/stream/online_settings.hpp"
 #include "core/stream/recent_rows.hpp"
 
@@ -32,12 +33,14 @@ class StreamState {
   const Dictionary& dictionary() const { return basis_.dictionary(); }
   const std::vector<Memory>& memories() const { return memories_; }
   const Mixture& mixture() const { return mixture_; }
-  // The memory that predicts best at present: it decides on the dictionary, and what a model has once is read from it.
+  // The memory that decides on the dictionary: the first, or the last while the inputs have moved.
+  const Memory& decider() const { return novelty_.moved() ? memories_.back() : memories_.front(); }
+  // The memory that predicts best at present: what a model has once is read from it.
   const Memory& leader() const { return memories_[static_cast<std::size_t>(mixture_.heaviest())]; }
   const RecentRows& recent() const { return recent_; }
 
   // --- one row: look, then exactly one of normal / grow, then `end_row` if it was learned ---
-  // The scalars of the leader.
+  // The scalars of the decider.
   RowScalars look(const ConstVectorRef& w, double k_self, const double* y, double v);
   bool sound() const;  // of the row of the last look, for all memories
   // The prediction before the row, of the mixture.
@@ -47,7 +50,7 @@ class StreamState {
   void normal(const Sample& sample);
   void grow(const Sample& sample, std::int64_t id);
   bool scores_after_growth(const Sample& sample, VectorRef scores);
-  void end_row(double v);
+  void end_row(double v, double novelty);
   // The first row fixes where targets are measured from: the bias is seated by it, or it is the level. True where it
   // is still to come.
   bool first_row_pending() const { return level_.pending || only().bias_pending(); }
@@ -72,7 +75,7 @@ class StreamState {
   // As the steps of one row after another, on `threads` threads with the same result for any number; `sound` gets 0
   // where a row was refused.
   void learn_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, const ConstVectorRef& delta,
-                 RowsOut apriori, unsigned char* sound, Index threads);
+                 const ConstVectorRef& k_self, RowsOut apriori, unsigned char* sound, Index threads);
   // As sums: of a single memory that forgets nothing (Posterior says what each does).
   bool sums() const { return memories_.size() == 1 && !only().fades(); }
   void accumulate_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, RowsOut apriori);
@@ -90,13 +93,12 @@ class StreamState {
   bool change_ridge(double alpha);
   // No rows on the same dictionary.
   void restart();
-  void track_scores() {
-    for (Memory& each : memories_) each.scores.track(basis_.span(), each.posterior);
-  }
+  // Of the memory that decides, the only one whose scores are asked for.
+  void track_scores() { decider().scores.track(basis_.span(), decider().posterior); }
   void leave_scores() {
     for (Memory& each : memories_) each.scores.leave();
   }
-  void scores(VectorRef out) { heaviest().scores.scores(basis_.span(), out); }
+  void scores(VectorRef out) { decider().scores.scores(basis_.span(), out); }
 
   // --- the recent rows as all the model has seen: always of a window, and of any other model until more rows have come
   // than it keeps (window.cpp) ---
@@ -124,13 +126,14 @@ class StreamState {
  private:
   const Posterior& only() const { return memories_.front().posterior; }
   Memory& first() { return memories_.front(); }
-  Memory& heaviest() { return memories_[static_cast<std::size_t>(mixture_.heaviest())]; }
+  Memory& decider() { return novelty_.moved() ? memories_.back() : memories_.front(); }
   bool recent_rows_are_all() const { return window_.only || first_rows() == recent_.size(); }
   std::int64_t first_rows() const { return memories_.front().learned.rows; }
   void renew_scores(Memory& memory, const Posterior::Factor& factor) {
     memory.scores.renew(basis_.span(), memory.posterior, factor);
   }
   const double* measured(const double* y);
+  void weigh(double v, double novelty);
 
   struct Window {
     bool only = false;    // the recent rows are all there is: older ones are forgotten
@@ -150,6 +153,7 @@ class StreamState {
   Basis basis_;
   std::vector<Memory> memories_;
   Mixture mixture_;
+  Novelty novelty_;
   Matrix errors_;          // of the row of the last look: outputs x memories
   mutable Matrix mixed_;   // workspace
   std::vector<RowMatrix> apriori_;

@@ -74,8 +74,8 @@ def _one_kernel(model: Model) -> tuple[Array, Array]:
         )
     if any(term.slopes for term in model.terms):
         raise ValueError(
-            "the model has a linear part beside its kernels and LIBSVM has none; begin the stream with linear=False, or "
-            "use to_onnx or to_c"
+            "the model has a linear part beside its kernels and LIBSVM has none; begin the stream with linear=False, "
+            "or use to_onnx or to_c"
         )
     if len(model.terms) > 1:
         raise ValueError(

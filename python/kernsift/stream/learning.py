@@ -87,11 +87,7 @@ class Learning(CallbackSupport, OnlineParameters):
         """Make the core for a stream that begins with these rows, and ends with them where they are the `whole`."""
         gamma = self.gamma if gamma is None else gamma
         kernel = make_kernel(self, gamma, rows.X, rows.weight, self.random_state)
-        n_outputs = rows.targets.shape[1]
-        settings = self._settings(len(rows.X), n_outputs, whole)
-        core = ENGINES[self.engine](kernel, n_outputs, **settings)
-        if linear := self._linear_scale(core, rows, settings, whole):
-            core = type(core)(kernel, n_outputs, **{**settings, "linear": linear})
+        core = ENGINES[self.engine](kernel, rows.targets.shape[1], **self._settings(kernel, rows, whole))
         how = ("n_jobs", "verbose")  # these change how rows are learned, not what
         self._begun_with = {name: value for name, value in self.get_params(deep=False).items() if name not in how}
         return core

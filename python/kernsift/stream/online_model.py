@@ -6,7 +6,6 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-
 from numpy.typing import ArrayLike
 
 from ..base.kernel import wants_learning
@@ -114,7 +113,7 @@ class OnlineModel(Learning):
         ]
 
     @property
-    def _in_single(self) -> bool:
+    def _in_single(self) -> bool:  # type: ignore[override]
         """The linear part of a row is computed in double."""
         return self._core is None or self._core.slopes.size == 0
 
