@@ -61,22 +61,11 @@ class _DenseLSSVM(BatchLSSVM):
     def _rows_of_fit(self) -> tuple[Array, Array]:
         if "slack" not in self._cache:
             used, group, v = self._merged()
-            settings: dict[str, Any] = {"sample_weight": v, "alpha": self.alpha_, "fit_intercept": self._has_intercept}
-            slack = _core.dense_slack(self._factor(), **settings)
-            self._cache["slack"] = self._slack_of_rows(used, group, v, slack)
+            self._cache["slack"] = self._slack_of_rows(used, group, v, self._dense_slack(self._factor(), v))
         return self._residual, self._cache["slack"]
 
     def _relative_variance(self, X: Array) -> Array:
-        # of the Gaussian process with signal noise/alpha times k, noise/v_i on row i, and a flat prior on the bias
-        variance = _core.dense_variance(
-            self._kernel(),
-            vectors=self.basis_vectors_,
-            factor=self._factor(),
-            sample_weight=self._merged()[2],
-            fit_intercept=self._has_intercept,
-            X=X,
-        )
-        return 1.0 + variance / self.alpha_
+        return self._dense_variance(self._factor(), self._merged()[2], X)
 
 
 class LSSVMRegressor(BatchRegressor, _DenseLSSVM):
