@@ -183,17 +183,7 @@ def _doubles(name: str, task: Task) -> float:
 
 
 def select(name: str, task: Task, fewer: str = "max_basis") -> Chosen:
-    """Choose a basis by the named selector.
-
-    Parameters
-    ----------
-    name : str
-        A key of `SELECTORS`.
-    task : Task
-        The kernel, rows, weights, size and seed; targets for a supervised selector.
-    fewer : str
-        The parameter that says how many.
-    """
+    """Choose a basis by the selector of that name; `fewer` is the parameter that says how many."""
     if name in SUPERVISED and task.targets is None:
         raise ValueError(f"basis={name!r} looks at y: give y, or choose one of {sorted(set(SELECTORS) - SUPERVISED)}")
     check_memory(_doubles(name, task), f"choosing {task.max_basis} kernels by {name!r}", f"take fewer ({fewer})")
