@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import oracles
 import pytest
-from kernsift import KRLSRegressor, OnlineLSSVMClassifier, OnlineLSSVMRegressor
+from kernsift import OnlineLSSVMClassifier, OnlineLSSVMRegressor
 from kernsift.stream.parameters import MEMORIES
 from oracles.memories import Memories
 from soak.memory import HIGHEST
@@ -185,7 +185,9 @@ def test_BEYOND_B8_every_verb_is_the_same_stream(verb):
     assert len(whole.experts_) == len(MEMORIES)
 
 
-@pytest.mark.parametrize("copy", [lambda model: pickle.loads(pickle.dumps(model)), through_a_file], ids=["pickle", "file"])
+@pytest.mark.parametrize(
+    "copy", [lambda model: pickle.loads(pickle.dumps(model)), through_a_file], ids=["pickle", "file"]
+)
 @pytest.mark.parametrize("at", [1, 2, 99, 100, 257, 600])
 @pytest.mark.parametrize("kind", [OnlineLSSVMRegressor, OnlineLSSVMClassifier])
 def test_a_bank_resumes_to_the_last_bit(kind, at, copy):
@@ -355,7 +357,9 @@ def test_a_memory_more_is_a_square_of_the_kernels_more():
     is up to 1.5^2 of what is needed, and one of them twice."""
     own = {"OMP_NUM_THREADS": "1", "MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
     code = MEMORY.format(highest=HIGHEST)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ | own)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ | own
+    )
     two, five = (float(value) for value in done.stdout.split())
     square = 8 * 700**2
     assert five - two < 3 * 1.5**2 * square + 2**20
@@ -450,7 +454,9 @@ def test_experts_are_the_memories_with_weight_and_error():
     X, Y, v = moving(400, seed=17, outputs=2)
     model = OnlineLSSVMRegressor(gamma=0.5, max_basis=12, forgetting=[1.0, 0.99, 0.9]).partial_fit(X, Y, v)
     truth = Memories(KERNEL, 0.1, [1.0, 0.99, 0.9], 2, 2, scale=[1 / np.sqrt(3)] * 2, centre=X[0])
-    log = learned(core(n_outputs=2, **{k: v for k, v in model._core.settings.items() if k != "n_outputs"}), X, Y, v, 400)
+    log = learned(
+        core(n_outputs=2, **{k: v for k, v in model._core.settings.items() if k != "n_outputs"}), X, Y, v, 400
+    )
     del log
     assert [each["forgetting"] for each in model.experts_] == [1.0, 0.99, 0.9]
     assert sum(each["weight"] for each in model.experts_) == pytest.approx(1, abs=1e-12)

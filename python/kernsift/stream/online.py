@@ -73,8 +73,8 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
         which.  "auto" is (1, 0.9995, 0.998, 0.99) on streams, and a single memory that forgets nothing in ``fit``, with
         ``window``, ``exact_rows`` or alpha=0.  A number is one memory.  The first decides on the dictionary.
     linear : bool or "auto", default="auto"
-        A linear part beside the kernels, with the same prior.  "auto" adds it to streams of stationary kernels where the
-        features are at most half of ``max_basis``, and not in ``fit``.
+        A linear part beside the kernels, with the same prior.  "auto" adds it to streams of stationary kernels where
+        the features are at most half of ``max_basis``, and not in ``fit``.
     learn_rows : int, default=2000
         Rows of positive weight that gamma="learn" waits for and keeps until then; ``fit`` learns from what it gets.
     window : int or None, default=None
