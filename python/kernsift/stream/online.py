@@ -177,6 +177,9 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
         the first 100 rows (with "learn", ``learn_rows`` if that is fewer), which are learned and not predicted; nor are
         the ``delay`` rows after them, whose predictions would know targets too early.  With gamma as a number every row
         is predicted, the first by 0.
+
+        With ``delay`` the memories are weighed by what they predicted when the row came.  ``update`` cannot know that:
+        it weighs them by what they would predict when the target is there.
         """
         check_delay(delay)
         with transaction(self) as new:
