@@ -283,14 +283,12 @@ void bind_engine(py::module_& m, const char* name) {
             centre.head(d) = self.kernel.centre();
             const Kernel wider(self.kernel.kind(), std::move(gamma), self.kernel.degree(), self.kernel.coef0(),
                                std::move(centre));
-            return remade(self, wider, self.n_outputs,
-                          [&](OnlineSettings& settings, const Arrays& state) {
-                            const Arrays wider = with_features(state, settings, d, count);
-                            auto& linear = settings.linear;
-                            if (!linear.empty())
-                              linear.resize(static_cast<std::size_t>(d + count), linear.back());
-                            return wider;
-                          });
+            return remade(self, wider, self.n_outputs, [&](OnlineSettings& settings, const Arrays& state) {
+              const Arrays wider = with_features(state, settings, d, count);
+              auto& linear = settings.linear;
+              if (!linear.empty()) linear.resize(static_cast<std::size_t>(d + count), linear.back());
+              return wider;
+            });
           },
           py::arg("widths"))
       .def(

@@ -175,8 +175,7 @@ void OnlineModel::prune(Index kernels) {
     const Index m = dictionary().size();
     if (scores_.size() < m) scores_.resize(m);
     state_.scores(scores_.head(m));
-    state_.remove(
-        weakest(scores_.head(m), std::numeric_limits<double>::infinity(), learned().moments.rounding()));
+    state_.remove(weakest(scores_.head(m), std::numeric_limits<double>::infinity(), learned().moments.rounding()));
     state_.check();
   }
 }

@@ -23,7 +23,7 @@ class OnlineModel {
   const OnlineSettings& settings() const { return settings_; }
   const Dictionary& dictionary() const { return state_.dictionary(); }
   const Counters& counters() const { return journal_.counters(); }
-  std::int64_t rows_seen() const { return journal_.rows(); }           // ignored rows included
+  std::int64_t rows_seen() const { return journal_.rows(); }                  // ignored rows included
   std::int64_t rows_learned() const { return state_.leader().learned.rows; }  // of positive weight
 
   // X: n x d, Y: n x outputs, v: n, non-negative. Everything finite: the caller has checked. However the rows are cut

@@ -131,7 +131,8 @@ void StreamState::remove(Index i) {
 
 void StreamState::keep(const Sample& sample, const double* y, double weight) {
   recent_.push(sample.prepared, sample.row, sample.w, measured(y), weight);
-  window_.heaviest = std::max(window_.heaviest, weight * (sample.k_self + sample.w.head(basis_.offset()).squaredNorm()));
+  window_.heaviest =
+      std::max(window_.heaviest, weight * (sample.k_self + sample.w.head(basis_.offset()).squaredNorm()));
 }
 
 double StreamState::look_exact(const Sample& sample, double delta) {

@@ -97,7 +97,7 @@ class StreamState {
   bool change_ridge(double alpha);
   // No rows on the same dictionary.
   void restart();
-  // Of the memory that decides, the only one whose scores are asked for.
+  // Of the memory that decides, the only one whose scores are read.
   void track_scores() { decider().scores.track(basis_.span(), decider().posterior); }
   void leave_scores() {
     for (Memory& each : memories_) each.scores.leave();
@@ -158,8 +158,8 @@ class StreamState {
   std::vector<Memory> memories_;
   Mixture mixture_;
   Novelty novelty_;
-  Matrix errors_;          // of the row of the last look: outputs x memories
-  Matrix predicted_;       // of the next row to learn, if it was predicted earlier: outputs x memories
+  Matrix errors_;     // of the row of the last look: outputs x memories
+  Matrix predicted_;  // of the next row to learn, if it was predicted earlier: outputs x memories
   bool weigh_by_predicted_ = false;
   mutable Matrix mixed_;  // workspace
   std::vector<RowMatrix> apriori_;

@@ -114,7 +114,7 @@ class OnlineParameters(StreamParameters, CoreModel):
         steady = isinstance(self.forgetting, str) or self._given_memories() == [1.0]
         return 500 if whole and steady and self._beyond_the_papers() else 0
 
-    # --- memories and a linear part: what a stream needs that nobody knows beforehand ---
+    # --- memories and a linear part: what no setting has to tell beforehand ---
 
     def _memories(self, whole: bool) -> list[float]:
         """How much the past keeps of its weight with each row, in each of the memories that compete."""
