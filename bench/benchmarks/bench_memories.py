@@ -34,8 +34,9 @@ class Memories(Timed):
             self.begun(m, forgetting=each["forgetting"]).prequential(self.X[self.rows], self.y[self.rows])
             for each in self.bank.experts_
         ]
-        # the mixture is as good as the best of its memories would be alone
-        assert self.rms(found.error) < 1.02 * min(self.rms(each.error) for each in alone)
+        # about as good as the best of its memories would be alone, in hindsight
+        errors = [self.rms(each.error) for each in alone]
+        assert self.rms(found.error) < min(1.1 * min(errors), 0.95 * errors[0])
 
     def begun(self, m: int, **settings: Any) -> Any:
         model = kernsift.OnlineLSSVMRegressor(gamma=1.0 / FEATURES, max_basis=m, **settings)
@@ -59,9 +60,9 @@ class Memories(Timed):
         took = np.empty(ROWS)
         targets = self.y[self.rows].tolist()
         for i, (x, y) in enumerate(zip(self.X[self.rows], targets, strict=True)):
-            begin = time.perf_counter()
+            begin = time.thread_time()
             model.update(x, y)
-            took[i] = time.perf_counter() - begin
+            took[i] = time.thread_time() - begin
         return took * 1e6
 
     def track_ratio_of_an_update_to_one_memory(self, m: int) -> float:

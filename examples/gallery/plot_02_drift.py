@@ -55,8 +55,8 @@ errors["RBFSampler + SGDRegressor"] = min(
 
 # %%
 # Before the change both of ours are near the noise: while nothing changes, the longest memory has
-# the weight.  After it the short ones take over, and the longer ones follow as they fill with rows of
-# the new world.
+# the weight.  After it the short ones take over, and the longer ones follow as they fill with rows
+# of the new world.
 
 print(f"the noise is {NOISE}")
 spans = {
