@@ -19,6 +19,7 @@ from .ridge import FIRST_RIDGE
 # forgetting="auto": what the past keeps of its weight with each row, in the memories that compete.
 MEMORIES = (1.0, 0.9995, 0.998, 0.99)
 LEAST_MEMORY = 1e-6
+MOST_MEMORIES = 16
 # linear="auto": features at most, relative to the kernels, for a row costs (kernels + features)² instead of kernels².
 MOST_LINEAR = 0.5
 
@@ -145,11 +146,15 @@ class OnlineParameters(StreamParameters, CoreModel):
         return [1.0] if steady else list(MEMORIES)
 
     def _given_memories(self) -> list[float]:
-        memories = np.atleast_1d(np.asarray(self.forgetting, dtype=np.float64))
-        if memories.ndim != 1 or len(memories) == 0 or not ((memories >= LEAST_MEMORY) & (memories <= 1)).all():
+        try:
+            memories = np.atleast_1d(np.asarray(self.forgetting, dtype=np.float64))
+        except (TypeError, ValueError):  # no numbers
+            memories = np.empty(0)
+        several = memories.ndim == 1 and 0 < len(memories) <= MOST_MEMORIES
+        if not several or not ((memories >= LEAST_MEMORY) & (memories <= 1)).all():
             raise ValueError(
-                f"forgetting={self.forgetting!r} must be 'auto', a number from {LEAST_MEMORY} to 1, or several, one a "
-                "memory"
+                f"forgetting={self.forgetting!r} must be 'auto', a number from {LEAST_MEMORY} to 1, or up to "
+                f"{MOST_MEMORIES} of them, one a memory"
             )
         return list(memories.tolist())
 
