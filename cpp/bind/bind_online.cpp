@@ -104,19 +104,21 @@ void refit(Guarded<Model>& self, const Array& X, const Array& Y, const Array& we
 // predicts row i and learns row i - delay; of all steps those from `begin` to `end`, to the last if that is negative.
 template <class Model>
 py::tuple prequential(Guarded<Model>& self, const Array& X, const Array& Y, const Array& weights, Index delay,
-                      bool with_variance, Index begin, Index end) {
+                      bool with_variance, Index begin, Index end, Array& members) {
   Model& model = self.model;
   const Samples samples(self, X, Y, weights);
   const auto &x = samples.x, &y = samples.y;
   Array apriori = array(x.rows(), y.cols()), variance = array(with_variance ? x.rows() : 0, y.cols());
   py::array_t<std::int64_t> n_basis(x.rows());
-  auto f = rows_out(apriori), s2 = rows_out(variance);
+  if (members.shape(0) != 0 && members.shape(0) != x.rows())
+    throw std::invalid_argument("members must have one row per row of X, or none");
+  auto f = rows_out(apriori), s2 = rows_out(variance), each = rows_out(members);
   std::int64_t* const sizes = n_basis.mutable_data();
   const Index steps = end < 0 ? x.rows() + delay : std::min(end, x.rows() + delay);
   for (Index first = std::max<Index>(begin, 0); first < steps; first += kRowsBetweenSignals) {
     self.changed([&] {
       kernsift::prequential(model, x, y, samples.v, delay, first, std::min(first + kRowsBetweenSignals, steps), f, s2,
-                            sizes);
+                            each, sizes);
     });
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
   }
@@ -232,8 +234,8 @@ void bind_engine(py::module_& m, const char* name) {
       .def("learn", &learn<M>, py::arg("X").noconvert(), py::arg("Y").noconvert(), py::arg("sample_weight").noconvert(),
            py::arg("exact_apriori") = true, py::arg("threads") = 1)
       .def("prequential", &prequential<M>, py::arg("X").noconvert(), py::arg("Y").noconvert(),
-           py::arg("sample_weight").noconvert(), py::arg("delay"), py::arg("with_variance"), py::arg("begin") = 0,
-           py::arg("end") = -1)
+           py::arg("sample_weight").noconvert(), py::arg("delay"), py::arg("with_variance"), py::arg("begin"),
+           py::arg("end"), py::arg("members").noconvert())
       .def("update", &update<M>, py::arg("x").noconvert(), py::arg("y"), py::arg("sample_weight"))
       .def(
           "predict_one",
@@ -281,14 +283,12 @@ void bind_engine(py::module_& m, const char* name) {
             centre.head(d) = self.kernel.centre();
             const Kernel wider(self.kernel.kind(), std::move(gamma), self.kernel.degree(), self.kernel.coef0(),
                                std::move(centre));
-            return remade(self, wider, self.n_outputs,
-                          [&](OnlineSettings& settings, const Arrays& state) {
-                            const Arrays wider = with_features(state, settings, d, count);
-                            auto& linear = settings.linear;
-                            if (!linear.empty())
-                              linear.resize(static_cast<std::size_t>(d + count), linear.back());
-                            return wider;
-                          });
+            return remade(self, wider, self.n_outputs, [&](OnlineSettings& settings, const Arrays& state) {
+              const Arrays wider = with_features(state, settings, d, count);
+              auto& linear = settings.linear;
+              if (!linear.empty()) linear.resize(static_cast<std::size_t>(d + count), linear.back());
+              return wider;
+            });
           },
           py::arg("widths"))
       .def(

@@ -86,18 +86,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     if options.command == "info":
         return info()
-    if options.command != "demo":
-        try:
-            return _cli.run(options)
-        except KeyboardInterrupt:
-            print("\nstopped", file=sys.stderr)
-            return 130
-    if options.rows < 1000:
+    if options.command == "demo" and options.rows < 1000:
         run.error(f"--rows is {options.rows}; the stream needs at least 1000 rows, half before the change")
-    if options.seed < 0:
+    if options.command == "demo" and options.seed < 0:
         run.error(f"--seed is {options.seed}; it must be 0 or more")
-    path = None if options.no_plot else options.plot or Path("kernsift-demo.png")
     try:
+        if options.command != "demo":
+            return _cli.run(options)
+        path = None if options.no_plot else options.plot or Path("kernsift-demo.png")
         return demo(options.rows, options.seed, path, options.plot is not None)
     except KeyboardInterrupt:
         print("\nstopped", file=sys.stderr)

@@ -359,8 +359,9 @@ class _Online:
         sample_weight: Array,
         delay: int,
         with_variance: bool,
-        begin: int = 0,
-        end: int = -1,
+        begin: int,
+        end: int,
+        members: Array,
     ) -> tuple[Array, Array, NDArray[np.int64]]: ...
     def refit(self, X: Array, Y: Array, sample_weight: Array, threads: int = 1) -> None: ...
     def change_ridge(self, alpha: float) -> bool: ...

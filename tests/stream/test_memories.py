@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import oracles
 import pytest
-from kernsift import KRLSRegressor, OnlineLSSVMClassifier, OnlineLSSVMRegressor
+from kernsift import OnlineLSSVMClassifier, OnlineLSSVMRegressor
 from kernsift.stream.parameters import MEMORIES
 from oracles.memories import Memories
 from soak.memory import HIGHEST
@@ -185,7 +185,9 @@ def test_BEYOND_B8_every_verb_is_the_same_stream(verb):
     assert len(whole.experts_) == len(MEMORIES)
 
 
-@pytest.mark.parametrize("copy", [lambda model: pickle.loads(pickle.dumps(model)), through_a_file], ids=["pickle", "file"])
+@pytest.mark.parametrize(
+    "copy", [lambda model: pickle.loads(pickle.dumps(model)), through_a_file], ids=["pickle", "file"]
+)
 @pytest.mark.parametrize("at", [1, 2, 99, 100, 257, 600])
 @pytest.mark.parametrize("kind", [OnlineLSSVMRegressor, OnlineLSSVMClassifier])
 def test_a_bank_resumes_to_the_last_bit(kind, at, copy):
@@ -359,7 +361,9 @@ def test_a_memory_more_is_a_square_of_the_kernels_more():
     is up to 1.5^2 of what is needed, and one of them twice."""
     own = {"OMP_NUM_THREADS": "1", "MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
     code = MEMORY.format(highest=HIGHEST)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ | own)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ | own
+    )
     two, five = (float(value) for value in done.stdout.split())
     square = 8 * 700**2
     assert five - two < 3 * 1.5**2 * square + 2**20

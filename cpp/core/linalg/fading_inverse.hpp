@@ -26,7 +26,8 @@ class FadingInverse {
     frame_.fade(factor, prior);
     rebase_if_small();
   }
-  // Several steps at once, `frame` being that after the last, and all that C loses on the way: C <- C - G G' after them.
+  // Several steps at once, `frame` being that after the last, and all that C loses on the way: C <- C - G G' after
+  // them.
   void lose_and_fade(const ConstMatrixRef& G, const Frame& frame) {
     frame_ = frame;
     stored_.add_outer_block(G, -1.0 / frame.scale);

@@ -91,7 +91,8 @@ void BlockLearner::learn_run(OnlineModel& model, const Block& block, Index begin
     state.count(y, block.v[i + r]);
   }
   // After as many quiet rows as the change of form costs, it is worth its price; a frozen model stays quiet.
-  bool accumulate = !log.exact_apriori && state.sums() && (state.accumulating() || quiet_rows_ >= (frozen_now ? 0 : 2 * p));
+  bool accumulate =
+      !log.exact_apriori && state.sums() && (state.accumulating() || quiet_rows_ >= (frozen_now ? 0 : 2 * p));
   if (accumulate && !state.inform()) {
     accumulate = false;
     quiet_rows_ = -16 * p;  // trying costs as much as learning half a p of rows
@@ -176,7 +177,7 @@ void BlockLearner::learn_parts(OnlineModel& model, const Rows& X, const Rows& Y,
       basis.kernel().prepare(X.middleRows(first, count), prepared);
       basis.coordinates(prepared, 0, X.middleRows(first, count), W);
       state.add_run(W.topLeftCorner(basis.dimension(), count), Y.middleRows(first, count), v.segment(first, count),
-                        log.apriori.middleRows(first, count), sums);
+                    log.apriori.middleRows(first, count), sums);
     }
     return sums;
   };

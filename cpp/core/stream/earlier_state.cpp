@@ -42,8 +42,8 @@ Arrays without_frame(const Arrays& state, double alpha, double forgetting, bool 
   const Matrix solution = factor.solve(scale * moment);
   now.put("inverse", Matrix(factor.solve(Matrix::Identity(p, p))));
   now.put("theta", solution);
-  now.put("cost", Matrix((scale * squares - scale * solution.cwiseProduct(moment).colwise().sum().transpose())
-                             .cwiseMax(0.0)));
+  now.put("cost",
+          Matrix((scale * squares - scale * solution.cwiseProduct(moment).colwise().sum().transpose()).cwiseMax(0.0)));
   return now;
 }
 

@@ -36,7 +36,8 @@ LiteralModel::LiteralModel(Kernel kernel, Index n_outputs, const OnlineSettings&
       xi_(Vector::Zero(n_outputs)),
       learned_(n_outputs, 1.0) {
   if (settings.swap_until > 0 || settings.exact_rows > 0 || settings.forgets() || !settings.linear.empty())
-    throw std::invalid_argument("the explicit engine is the papers' form: no swap_until, exact_rows, forgetting or linear part");
+    throw std::invalid_argument(
+        "the explicit engine is the papers' form: no swap_until, exact_rows, forgetting or linear part");
   row_.rho.resize(n_outputs);
   reserve(8);
 }

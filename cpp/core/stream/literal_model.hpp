@@ -49,6 +49,8 @@ class LiteralModel {
   void learn_prepared(const ConstVectorRef& y, double v);
   void predict_one(const ConstVectorRef& x, VectorRef out);
   void variance_one(VectorRef out);
+  void predict_members(VectorRef) {}  // one memory
+  void weigh_by(const ConstVectorRef&) {}
 
   const Vector& cost() const { return xi_; }
   Vector rss() const;

@@ -100,7 +100,7 @@ Event OnlineModel::decide(const RowScalars& row, const Sample& sample, const dou
     event = admit(row, sample, keep);
   else if (!keep)
     state_.normal(sample);
-  state_.end_row(v, row.delta / sample.k_self);
+  state_.end_row(v, row.delta / sample.k_self, y);
   return event;
 }
 
@@ -175,8 +175,7 @@ void OnlineModel::prune(Index kernels) {
     const Index m = dictionary().size();
     if (scores_.size() < m) scores_.resize(m);
     state_.scores(scores_.head(m));
-    state_.remove(
-        weakest(scores_.head(m), std::numeric_limits<double>::infinity(), learned().moments.rounding()));
+    state_.remove(weakest(scores_.head(m), std::numeric_limits<double>::infinity(), learned().moments.rounding()));
     state_.check();
   }
 }
@@ -225,12 +224,19 @@ void OnlineModel::predict_one(const ConstVectorRef& x, VectorRef out) {
 
 void OnlineModel::variance_one(VectorRef out) {
   state_.settle();
-  const double k_self = prepared_self();
+  const ConstVectorRef w = predicted_coordinates();
+  state_.variance_one(w, std::max(0.0, state_.basis().distance(w, prepared_self())), out);
+}
+
+void OnlineModel::predict_members(VectorRef out) { state_.predict_members(predicted_coordinates(), out); }
+
+// Of the row of the last `predict_one`.
+ConstVectorRef OnlineModel::predicted_coordinates() {
   const Basis& basis = state_.basis();
   MatrixRef w = one_.coordinates(basis.dimension());
   w.bottomRows(basis.size()) = one_.k.head(basis.size());
   basis.coordinates(one_.x, w);
-  state_.variance_one(w.col(0), std::max(0.0, basis.distance(w.col(0), k_self)), out);
+  return w.col(0);
 }
 
 void OnlineModel::variance(const Rows& X, RowsOut out, Index threads) const {

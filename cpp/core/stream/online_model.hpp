@@ -23,7 +23,7 @@ class OnlineModel {
   const OnlineSettings& settings() const { return settings_; }
   const Dictionary& dictionary() const { return state_.dictionary(); }
   const Counters& counters() const { return journal_.counters(); }
-  std::int64_t rows_seen() const { return journal_.rows(); }           // ignored rows included
+  std::int64_t rows_seen() const { return journal_.rows(); }                  // ignored rows included
   std::int64_t rows_learned() const { return state_.leader().learned.rows; }  // of positive weight
 
   // X: n x d, Y: n x outputs, v: n, non-negative. Everything finite: the caller has checked. However the rows are cut
@@ -84,6 +84,10 @@ class OnlineModel {
   void predict_one(const ConstVectorRef& x, VectorRef out);
   // Variance of a new observation at the row of the last `predict_one`.
   void variance_one(VectorRef out);
+  // What each memory predicts there (outputs x memories, column by column); and that such predictions, made earlier,
+  // are those by which the memories are to be weighed when the next row is learned.
+  void predict_members(VectorRef out);
+  void weigh_by(const ConstVectorRef& predictions) { state_.weigh_by(predictions); }
 
   // From the state alone [MATH 1.8]; per output, of the memory with the largest weight.
   Vector cost() const { return leader().cost(); }
@@ -107,6 +111,7 @@ class OnlineModel {
   const LearnedRows& learned() const { return state_.decider().learned; }  // as the decider counts them
   RowScalars look(const Sample& sample, const double* y, double v, double* apriori);
   Event decide(const RowScalars& row, const Sample& sample, const double* y, double v);
+  ConstVectorRef predicted_coordinates();
   Event admit(const RowScalars& row, const Sample& sample, bool exactly);
   // Whether a row is learned without judging it, `ahead` rows from now.
   bool frozen(Index ahead = 0) const {

@@ -23,15 +23,15 @@ struct OnlineSettings {
   Index max_basis = 0;  // 0: no cap
   bool fit_intercept = true;
   // Beyond the papers; the explicit engine has none of it.
-  Index swap_until = 0;   // rows after which a full dictionary is frozen; 0: never
-  Index exact_rows = 0;   // recent rows on which a new kernel is exact; 0: the current one
+  Index swap_until = 0;  // rows after which a full dictionary is frozen; 0: never
+  Index exact_rows = 0;  // recent rows on which a new kernel is exact; 0: the current one
   // Memories that compete on one dictionary: how much the past keeps of its weight with each row.
   std::vector<double> forgetting = {1.0};
   // Scale of each feature in a linear part beside the kernels; empty: none.
   std::vector<double> linear = {};
   // Whether the constant is measured from the first target, where it has a ridge: not where targets stand for classes.
   bool level = true;
-  bool window = false;    // the exact rows are all there is: older ones are forgotten
+  bool window = false;  // the exact rows are all there is: older ones are forgotten
   // Either engine.
   double hysteresis = 1;  // a kernel leaves for a newcomer this many times as useful, at most
   OnFull on_full = OnFull::prune;

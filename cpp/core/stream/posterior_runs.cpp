@@ -236,8 +236,8 @@ Posterior::Factor Posterior::learn_only(const ConstMatrixRef& W, const Rows& Y, 
   return factor;
 }
 
-// With M = C^-1 and z = M theta, what the rows alone say: M <- M + (alpha_new - alpha) I, z stays, and the minimum y'Vy -
-// theta'z moves by the rest.
+// With M = C^-1 and z = M theta, what the rows alone say: M <- M + (alpha_new - alpha) I, z stays, and the minimum y'Vy
+// - theta'z moves by the rest.
 std::optional<Posterior::Factor> Posterior::change_ridge(double alpha) {
   const bool kept = information_.kept;
   invert_inverse();

@@ -98,7 +98,7 @@ class PruningScores {
   bool row_known_ = false;
   Vector border_;  // w_b, the border of P^-1 in a growth that is exact on recent rows, once needed
   bool border_known_ = false;
-  Vector unit_;       // workspace
+  Vector unit_;  // workspace
   Matrix image_, fresh_;
 };
 

@@ -83,9 +83,26 @@ bool StreamState::scores_after_growth(const Sample& sample, VectorRef scores) {
   return leads.scores.after_growth(basis_.span(), leads.posterior, sample.w, leads.row, scores);
 }
 
-void StreamState::end_row(double v, double novelty) {
+void StreamState::end_row(double v, double novelty, const double* y) {
   for (Memory& each : memories_) each.fade();
+  if (weigh_by_predicted_) {
+    errors_ = -predicted_;
+    errors_.colwise() += Eigen::Map<const Vector>(y, errors_.rows());
+    weigh_by_predicted_ = false;
+  }
   weigh(v, novelty);
+}
+
+void StreamState::predict_members(const ConstVectorRef& w, VectorRef out) const {
+  const Index outputs = level_.value.size();
+  for (Index e = 0; e < mixture_.size(); ++e)
+    for (Index o = 0; o < outputs; ++o)
+      out[e * outputs + o] = level_.value[o] + memories_[static_cast<std::size_t>(e)].posterior.at(w, o);
+}
+
+void StreamState::weigh_by(const ConstVectorRef& predictions) {
+  predicted_ = predictions.reshaped(level_.value.size(), mixture_.size());
+  weigh_by_predicted_ = true;
 }
 
 // Scores follow who decides: O(m^3), seldom.
@@ -121,7 +138,8 @@ void StreamState::remove(Index i) {
 
 void StreamState::keep(const Sample& sample, const double* y, double weight) {
   recent_.push(sample.prepared, sample.row, sample.w, measured(y), weight);
-  window_.heaviest = std::max(window_.heaviest, weight * (sample.k_self + sample.w.head(basis_.offset()).squaredNorm()));
+  window_.heaviest =
+      std::max(window_.heaviest, weight * (sample.k_self + sample.w.head(basis_.offset()).squaredNorm()));
 }
 
 double StreamState::look_exact(const Sample& sample, double delta) {

@@ -50,7 +50,11 @@ class StreamState {
   void normal(const Sample& sample);
   void grow(const Sample& sample, std::int64_t id);
   bool scores_after_growth(const Sample& sample, VectorRef scores);
-  void end_row(double v, double novelty);
+  void end_row(double v, double novelty, const double* y);
+  // What each memory predicts at coordinates w, and that the next row to be learned was predicted so: the memories are
+  // weighed by it (OnlineModel).
+  void predict_members(const ConstVectorRef& w, VectorRef out) const;
+  void weigh_by(const ConstVectorRef& predictions);
   // The first row fixes where targets are measured from: the bias is seated by it, or it is the level. True where it
   // is still to come.
   bool first_row_pending() const { return level_.pending || only().bias_pending(); }
@@ -93,7 +97,7 @@ class StreamState {
   bool change_ridge(double alpha);
   // No rows on the same dictionary.
   void restart();
-  // Of the memory that decides, the only one whose scores are asked for.
+  // Of the memory that decides, the only one whose scores are read.
   void track_scores() { decider().scores.track(basis_.span(), decider().posterior); }
   void leave_scores() {
     for (Memory& each : memories_) each.scores.leave();
@@ -155,8 +159,10 @@ class StreamState {
   std::vector<Memory> memories_;
   Mixture mixture_;
   Novelty novelty_;
-  Matrix errors_;          // of the row of the last look: outputs x memories
-  mutable Matrix mixed_;   // workspace
+  Matrix errors_;     // of the row of the last look: outputs x memories
+  Matrix predicted_;  // of the next row to learn, if it was predicted earlier: outputs x memories
+  bool weigh_by_predicted_ = false;
+  mutable Matrix mixed_;  // workspace
   std::vector<RowMatrix> apriori_;
   std::vector<unsigned char> sound_;
   RecentRows recent_;

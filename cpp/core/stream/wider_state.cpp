@@ -44,8 +44,7 @@ void add_slopes(Arrays& state, const OnlineSettings& settings, Index had, Index 
     const Arrays memory = state.of(k);
     const double scale = memory.number("inverse_scale"), shift = memory.number("inverse_shift");
     Arrays wider;
-    wider.put("inverse",
-              with_unknowns(memory.get("inverse"), place, count, 1.0 / (scale * settings.alpha) - shift));
+    wider.put("inverse", with_unknowns(memory.get("inverse"), place, count, 1.0 / (scale * settings.alpha) - shift));
     wider.put("theta", Matrix(with_columns(memory.get("theta").transpose(), place, count).transpose()));
     if (const Matrix& information = memory.get("information"); information.size() > 0)
       wider.put("information", with_unknowns(information, place, count, settings.alpha));

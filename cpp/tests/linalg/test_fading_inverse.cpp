@@ -1,9 +1,8 @@
 // Every verb of an inverse that fades against the dense matrix, faded explicitly.
-#include "core/linalg/fading_inverse.hpp"
-
 #include <Eigen/Cholesky>
 #include <cmath>
 
+#include "core/linalg/fading_inverse.hpp"
 #include "tests/check.hpp"
 #include "tests/random.hpp"
 
@@ -100,7 +99,7 @@ TEST(BEYOND_B7_what_is_read_of_a_faded_inverse) {
       const double less = -0.5 / u.dot(twin.dense.llt().solve(u));
       twin.lazy.owe_outer(u, less);
       twin.dense += less * u * u.transpose();
-      for (Index i = 0; i < n; ++i)  // what is owed included
+      for (Index i = 0; i < n; ++i)  // what is pending included
         CHECK(std::abs(twin.lazy.settled_diagonal(i) - twin.dense(i, i)) < check::kRounding * kPrior);
       Vector out(n);
       twin.lazy.apply_settled(x, out);
@@ -151,7 +150,7 @@ TEST(BEYOND_B7_growing_rotating_and_shrinking_while_fading) {
         twin.lazy.owe_remove_last();
         const Vector last = twin.dense.col(n).head(n);
         twin.dense = Matrix(twin.dense.topLeftCorner(n, n) - last * last.transpose() / twin.dense(n, n));
-        twin.step(c.factor);  // while the removal is owed
+        twin.step(c.factor);  // while the removal is pending
         CHECK(twin.agrees());
 
         dropped.lazy.settle();

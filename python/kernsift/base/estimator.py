@@ -79,17 +79,5 @@ class Estimator(CheckedParameters):
         ------
         TypeError
             If a parameter is not plain data (another library's estimator, a function).
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> import kernsift
-        >>> model = kernsift.OnlineLSSVMRegressor(gamma=1.0).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 4.0])
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     model.save(Path(folder) / "model.npz")
-        ...     again = kernsift.load(Path(folder) / "model.npz")
-        >>> bool((again.predict([[1.5]]) == model.predict([[1.5]])).all())
-        True
         """
         model_file.save(self, path)

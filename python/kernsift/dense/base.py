@@ -226,6 +226,19 @@ class BatchLSSVM(KernelParameters, Expansion):
         """Residuals (n, outputs) and 1 - leverage (n,) of all rows given to fit."""
         raise NotImplementedError
 
+    def _dense_slack(self, factor: Array, v: Array) -> Array:
+        """1 - leverage of rows of weight v with a kernel each, from the factor of their system."""
+        settings: dict[str, Any] = {"alpha": self.alpha_, "fit_intercept": self._has_intercept}
+        return _core.dense_slack(factor, sample_weight=v, **settings)
+
+    def _dense_variance(self, factor: Array, v: Array, X: Array) -> Array:
+        """`_relative_variance` from that factor.
+
+        Of the Gaussian process with signal noise/alpha times k, noise/v_i on row i, and a flat prior on the bias.
+        """
+        rows: dict[str, Any] = {"vectors": self.basis_vectors_, "factor": factor, "sample_weight": v, "X": X}
+        return 1.0 + _core.dense_variance(self._kernel(), **rows, fit_intercept=self._has_intercept) / self.alpha_
+
     def _relative_variance(self, X: Array) -> Array:
         """Variance of a new observation at X in units of the noise variance."""
         raise NotImplementedError

@@ -61,22 +61,11 @@ class _DenseLSSVM(BatchLSSVM):
     def _rows_of_fit(self) -> tuple[Array, Array]:
         if "slack" not in self._cache:
             used, group, v = self._merged()
-            settings: dict[str, Any] = {"sample_weight": v, "alpha": self.alpha_, "fit_intercept": self._has_intercept}
-            slack = _core.dense_slack(self._factor(), **settings)
-            self._cache["slack"] = self._slack_of_rows(used, group, v, slack)
+            self._cache["slack"] = self._slack_of_rows(used, group, v, self._dense_slack(self._factor(), v))
         return self._residual, self._cache["slack"]
 
     def _relative_variance(self, X: Array) -> Array:
-        # of the Gaussian process with signal noise/alpha times k, noise/v_i on row i, and a flat prior on the bias
-        variance = _core.dense_variance(
-            self._kernel(),
-            vectors=self.basis_vectors_,
-            factor=self._factor(),
-            sample_weight=self._merged()[2],
-            fit_intercept=self._has_intercept,
-            X=X,
-        )
-        return 1.0 + variance / self.alpha_
+        return self._dense_variance(self._factor(), self._merged()[2], X)
 
 
 class LSSVMRegressor(BatchRegressor, _DenseLSSVM):
@@ -150,9 +139,8 @@ class LSSVMRegressor(BatchRegressor, _DenseLSSVM):
     --------
     >>> import numpy as np
     >>> from kernsift import LSSVMRegressor
-    >>> X = np.random.default_rng(7).uniform(-3, 3, (200, 1))
-    >>> y = np.sinc(X[:, 0])
-    >>> model = LSSVMRegressor(gamma=1.0, alpha="loo").fit(X, y)
+    >>> X = np.linspace(-3, 3, 200)[:, None]
+    >>> model = LSSVMRegressor(gamma=1.0, alpha="loo").fit(X, np.sinc(X[:, 0]))
     >>> bool(np.abs(model.predict(X) - np.sinc(X[:, 0])).max() < 0.1)
     True
     """
@@ -184,9 +172,5 @@ weights_, cost_, noise_variance_, n_basis_, n_samples_seen_
     >>> X, y = make_moons(600, noise=0.2, random_state=7)
     >>> model = LSSVMClassifier(gamma=2.0).fit(X[:500], y[:500])
     >>> bool(model.score(X[500:], y[500:]) > 0.9)
-    True
-    >>> model.predict_proba(X[:2]).sum(axis=1).round(6)
-    array([1., 1.])
-    >>> bool(((model.decision_function(X) > 0) == (model.predict(X) == 1)).all())
     True
     """

@@ -184,10 +184,7 @@ class _SparseLSSVM(BatchLSSVM):
             group = place[table.group[inside]]
             residual[inside] = (self.alpha_ * coef / v[:, None])[group]
             if len(kernels) > 1:  # the last row cannot be left out
-                factor = _core.dense_slack(
-                    found["factor"], sample_weight=v, alpha=self.alpha_, fit_intercept=self._has_intercept
-                )
-                slack = self._slack_of_rows(inside, group, v, factor)
+                slack = self._slack_of_rows(inside, group, v, self._dense_slack(found["factor"], v))
             more = {"factor": found["factor"], "weight": v}
         outside = np.setdiff1d(np.arange(len(X)), inside)
         if len(outside):
@@ -243,9 +240,7 @@ class _SparseLSSVM(BatchLSSVM):
         solved, kernel = self._solved(), self._kernel()
         if "factor" in solved:
             v = solved["weight"] if "weight" in solved else self.weights_[self.basis_indices_]
-            rows: dict[str, Any] = {"vectors": self.basis_vectors_, "sample_weight": v, "X": X}
-            rows["factor"] = solved["factor"]
-            return 1.0 + _core.dense_variance(kernel, **rows, fit_intercept=self._has_intercept) / self.alpha_
+            return self._dense_variance(solved["factor"], v, X)
         vectors = np.ascontiguousarray(self.basis_vectors_[solved["pivots"]])
         spread, delta = _core.sparse_variance(
             kernel, vectors=vectors, X=X, **{name: solved[name] for name in ("L", "F", "mean", "total")}
@@ -329,9 +324,8 @@ class SparseLSSVMRegressor(BatchRegressor, _SparseLSSVM):
     --------
     >>> import numpy as np
     >>> from kernsift import SparseLSSVMRegressor
-    >>> X = np.random.default_rng(7).uniform(-3, 3, (200, 1))
-    >>> y = np.sinc(X[:, 0])
-    >>> model = SparseLSSVMRegressor(gamma=1.0, max_basis=None, tol=0.01).fit(X, y)
+    >>> X = np.linspace(-3, 3, 200)[:, None]
+    >>> model = SparseLSSVMRegressor(gamma=1.0, max_basis=None, tol=0.01).fit(X, np.sinc(X[:, 0]))
     >>> bool(model.n_basis_ < 20 and np.abs(model.predict(X) - np.sinc(X[:, 0])).max() < 0.1)
     True
     >>> model.at_size(5).n_basis_

@@ -188,10 +188,7 @@ def _sizes(model: Model, learner: Learner | None, dtype: str) -> tuple[int, int]
 def _check_room(model: Model, what: str, size: int, most: int | None, parameter: str, dtype: str) -> None:
     if most is not None and size > most:
         smaller = ", or use dtype='float32'" if dtype == "float64" else ""
-        raise ValueError(
-            f"the model needs {size} bytes of {what} and the target has {parameter}={most}: {model.n_basis} kernels "
-            f"on {model.n_features} features; fit with a smaller max_basis{smaller}"
-        )
+        raise model.too_large(f"the model needs {size} bytes of {what} and the target has {parameter}={most}", smaller)
 
 
 def _problem(what: str, error: float, where: str) -> str:

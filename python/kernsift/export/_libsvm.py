@@ -56,10 +56,7 @@ def to_libsvm(estimator: Any, path: Any = None, *, output: int | None = None, ma
         lines += _support(vectors, coef[:, [column]])
     text = "\n".join(lines) + "\n"
     if max_bytes is not None and len(text) > max_bytes:
-        raise ValueError(
-            f"the LIBSVM model takes {len(text)} bytes and the target has {max_bytes}: {model.n_basis} kernels on "
-            f"{model.n_features} features; fit with a smaller max_basis"
-        )
+        raise model.too_large(f"the LIBSVM model takes {len(text)} bytes and the target has {max_bytes}")
     if path is not None:
         write_whole(path, text.encode("ascii"))
     return text

@@ -102,6 +102,11 @@ class Model:
         eps = float(np.finfo(np.dtype(dtype)).eps)
         return 32 * eps * (1 + units + self.n_basis) * float(size.max()) / (scale if scale > 0 else 1.0)
 
+    def too_large(self, what: str, instead: str = "") -> ValueError:
+        """The error of a model that does not fit on the target."""
+        kernels = f"{self.n_basis} kernels on {self.n_features} features"
+        return ValueError(f"{what}: {kernels}; fit with a smaller max_basis{instead}")
+
     @cached_property
     def probes(self) -> Array:
         """Rows to compare on: vectors of the basis and points between them."""

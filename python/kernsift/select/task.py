@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -58,7 +58,6 @@ class Task:
     targets: Array | None = None  # (n, outputs), for the supervised ones
     fit_intercept: bool = True
     alpha: float | None = None  # None: chosen
-    options: dict[str, Any] = field(default_factory=dict)
     n_weighted: int | None = None  # rows as they were given, where X holds those that repeat once
     _canonical: Canonical | None = None
 

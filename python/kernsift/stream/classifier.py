@@ -27,7 +27,7 @@ class OnlineLSSVMClassifier(IncrementalClassification, OnlineModel):
     Parameters
     ----------
     kernel, gamma, degree, coef0, alpha, max_basis, novelty_tol, usefulness_tol, admission, fit_intercept, engine, \
-swap_until, exact_rows, oversample, hysteresis, forgetting, learn_rows, window, n_jobs, random_state, verbose
+swap_until, exact_rows, oversample, hysteresis, forgetting, linear, learn_rows, window, n_jobs, random_state, verbose
         As in :class:`OnlineLSSVMRegressor`.
 
     Attributes

@@ -200,6 +200,7 @@ class Learning(CallbackSupport, OnlineParameters):
         blocks = delay == 0 and not return_std and self.window is None
         mean, n_basis = np.full(rows.targets.shape, np.nan), np.zeros(n, dtype=np.int64)
         variance = np.full(rows.targets.shape, np.nan) if return_std else None
+        members: Array = np.empty((0, 0))  # what each memory predicts, where it is learned from later
         learned, step = 0, 0  # step i predicts row i and learns row i - delay
         if self._core is None and self._rows_to_begin() == 1 and self._waiting is None:
             one = Rows(rows.X[:1], rows.targets[:1], np.ones(1))
@@ -222,7 +223,9 @@ class Learning(CallbackSupport, OnlineParameters):
                     grown = np.cumsum(outcome == OUTCOMES.index("admitted"))
                     n_basis[part] = before + np.concatenate([[0], grown[:-1]])
                 else:
-                    found = core.prequential(*rows, delay, return_std, step, last)
+                    if delay and not len(members):
+                        members = np.full((n, rows.targets.shape[1] * len(core.memories[0])), np.nan)
+                    found = core.prequential(*rows, delay, return_std, step, last, members)
                     now = slice(step, min(last, n))
                     mean[now], n_basis[now] = found[0][now], found[2][now]
                     if variance is not None:

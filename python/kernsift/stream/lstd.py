@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from numbers import Real
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,10 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _core
 from ..base.arrays import Array
 from ..base.estimator import in_precision_of
-from ..base.kernel import KERNEL_CONSTRAINTS, KernelParameters, make_kernel, parameters
+from ..base.kernel import KernelParameters, make_kernel, parameter, parameters
 from ..base.validation import (
+    COUNT,
+    NOT_NEGATIVE,
+    POSITIVE,
     Interval,
-    StrOptions,
     as_targets,
     check_array,
     check_rows,
@@ -101,28 +103,15 @@ class KernelLSTD(KernelParameters, CoreModel):
     array([1.  , 1.5 , 1.75])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **KERNEL_CONSTRAINTS,
-        "alpha": [Interval(Real, 0, None, closed="neither")],
-        "discount": [Interval(Real, 0, 1, closed="both")],
-        "trace_decay": [Interval(Real, 0, 1, closed="both")],
-        "max_basis": [Interval(Integral, 1, None, closed="left"), None],
-        "novelty_tol": [Interval(Real, 0, None, closed="left")],
-        "usefulness_tol": [Interval(Real, 0, None, closed="left")],
-        "admission": [StrOptions(set(ADMISSIONS))],
-        "criterion": [StrOptions({"lstd", "brm"})],
-        "random_state": ["random_state"],
-    }
-
-    alpha: float = 0.1
-    discount: float = 0.99
-    trace_decay: float = 0.0
-    max_basis: int | None = 500
-    novelty_tol: float = 0.01
-    usefulness_tol: float = 0.0001
-    admission: str = "novelty"
-    criterion: str = "lstd"
-    random_state: Any = None
+    alpha: float = parameter(POSITIVE, default=0.1)
+    discount: float = parameter(Interval(Real, 0, 1, closed="both"), default=0.99)
+    trace_decay: float = parameter(Interval(Real, 0, 1, closed="both"), default=0.0)
+    max_basis: int | None = parameter(COUNT, None, default=500)
+    novelty_tol: float = parameter(NOT_NEGATIVE, default=0.01)
+    usefulness_tol: float = parameter(NOT_NEGATIVE, default=0.0001)
+    admission: str = parameter(set(ADMISSIONS), default="novelty")
+    criterion: str = parameter({"lstd", "brm"}, default="lstd")
+    random_state: Any = parameter("random_state", default=None)
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(

@@ -20,8 +20,8 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
 
     Each row is learned in O(m²) for m kernels, whatever the number of rows seen [1]_.  A row becomes a kernel when
     it is novel and useful; at ``max_basis`` the kernel that lowers the cost least leaves.  The model is the exact
-    minimiser of its regularised cost after every row (with ``forgetting`` below 1 for a ridge near ``alpha``, see
-    there).
+    minimiser of its regularised cost after every row.  On streams (``partial_fit``, ``update``, ``prequential``)
+    several such models of different memories compete, so that nobody has to know how fast the world changes.
 
     Parameters
     ----------
@@ -67,12 +67,14 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
     hysteresis : float in (0, 1], default=1.0
         At the cap a newcomer must be 1 / hysteresis times as useful as the kernel that leaves: fewer swaps, fewer
         rows that never saw the later kernels.
-    forgetting : float in [1e-6, 1], default=1.0
-        Weight of a row against the one after it.  The ridge is restored now and then: between two such steps it falls
-        with the rows, so that it lies between 0.82 and 1 / forgetting times ``alpha``, by the number of rows since the
-        last.  The model is the minimiser for that ridge, not for ``alpha`` exactly; predictions differ by 0.2 to 5 %
-        for values from 0.9 to 0.999.  ``predict(return_std=True)`` is then too wide: about twice the error in a steady
-        state at 0.99.
+    forgetting : "auto", float in [1e-6, 1] or list of floats, default="auto"
+        How much the past keeps of its weight with each row.  Several memories compete on one dictionary: each returns
+        to the prior at its own rate, and their predictions are averaged by how well each did lately; ``experts_`` says
+        which.  "auto" is (1, 0.9995, 0.998, 0.99) on streams, and a single memory that forgets nothing in ``fit``, with
+        ``window``, ``exact_rows`` or alpha=0.  A number is one memory.  The first decides on the dictionary.
+    linear : bool or "auto", default="auto"
+        A linear part beside the kernels, with the same prior.  "auto" adds it to streams of stationary kernels where
+        the features are at most half of ``max_basis``, and not in ``fit``.
     learn_rows : int, default=2000
         Rows of positive weight that gamma="learn" waits for and keeps until then; ``fit`` learns from what it gets.
     window : int or None, default=None
@@ -94,6 +96,10 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
         Kernels, rows seen, rows too close to the basis for the arithmetic.
     cost_, gcv_, noise_variance_, log_evidence_ : float or ndarray
         Read off the state, without the rows.
+    linear_coef_ : ndarray
+        Slopes of the linear part, which f(x) has besides; zeros without one.
+    experts_ : list of dict
+        The memories with their weights and recent errors.
     audit_ : dict
         Counts of rows admitted, evicted and rejected, by rule.
     learned_gamma_ : dict
@@ -171,6 +177,9 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
         the first 100 rows (with "learn", ``learn_rows`` if that is fewer), which are learned and not predicted; nor are
         the ``delay`` rows after them, whose predictions would know targets too early.  With gamma as a number every row
         is predicted, the first by 0.
+
+        With ``delay`` the memories are weighed by what they predicted when the row came.  ``update`` cannot know that:
+        it weighs them by what they would predict when the target is there.
         """
         check_delay(delay)
         with transaction(self) as new:

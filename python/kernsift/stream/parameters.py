@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _core
-from ..base.kernel import LEARNING_CONSTRAINTS, KernelParameters, parameters
+from ..base.kernel import LearningParameters, parameter, parameters
 from ..base.memory import check_memory
 from ..base.targets import Rows
-from ..base.validation import Interval, StrOptions
+from ..base.validation import COUNT, NOT_NEGATIVE, Interval
 from .core_model import ADMISSIONS, CoreModel
 from .ridge import FIRST_RIDGE
 
 # forgetting="auto": what the past keeps of its weight with each row, in the memories that compete.
 MEMORIES = (1.0, 0.9995, 0.998, 0.99)
-LEAST_MEMORY = 1e-6
-MOST_MEMORIES = 16
+LEAST_MEMORY, MOST_MEMORIES = 1e-6, 16
 # linear="auto": features at most, relative to the kernels, for a row costs (kernels + features)² instead of kernels².
 MOST_LINEAR = 0.5
 
@@ -27,49 +26,29 @@ ENGINES = {"orthonormal": _core.OnlineLSSVM, "inverse": _core.OnlineInverse}
 
 
 @parameters
-class StreamParameters(KernelParameters):
+class StreamParameters(LearningParameters):
     """Parameters of the online estimators."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LEARNING_CONSTRAINTS,
-        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"gcv"})],
-        "max_basis": [Interval(Integral, 1, None, closed="left"), None],
-        "novelty_tol": [Interval(Real, 0, None, closed="left")],
-        "usefulness_tol": [Interval(Real, 0, None, closed="left")],
-        "admission": [StrOptions(set(ADMISSIONS))],
-        "fit_intercept": ["boolean"],
-        "engine": [StrOptions(set(ENGINES))],
-        "swap_until": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
-        "exact_rows": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
-        "oversample": [Interval(Integral, 1, None, closed="left")],
-        "hysteresis": [Interval(Real, 0, 1, closed="right")],
-        "forgetting": [Interval(Real, LEAST_MEMORY, 1, closed="both"), StrOptions({"auto"}), "array-like"],
-        "linear": ["boolean", StrOptions({"auto"})],
-        "learn_rows": [Interval(Integral, 1, None, closed="left")],
-        "window": [Interval(Integral, 2, None, closed="left"), None],
-        "n_jobs": [Integral, None],
-        "verbose": ["verbose"],
-        "random_state": ["random_state"],
-    }
-
-    alpha: float | str = 0.1
-    max_basis: int | None = 500
-    novelty_tol: float = 0.01
-    usefulness_tol: float = 0.0001
-    admission: str = "product"
-    fit_intercept: bool = True
-    engine: str = "orthonormal"
-    swap_until: int | str | None = "auto"
-    exact_rows: int | str = "auto"
-    oversample: int = 1
-    hysteresis: float = 1.0
-    forgetting: float | str | ArrayLike = "auto"
-    linear: bool | str = "auto"
-    learn_rows: int = 2000
-    window: int | None = None
-    n_jobs: int | None = None
-    random_state: Any = None
-    verbose: int | bool = 0
+    alpha: float | str = parameter(NOT_NEGATIVE, {"gcv"}, default=0.1)
+    max_basis: int | None = parameter(COUNT, None, default=500)
+    novelty_tol: float = parameter(NOT_NEGATIVE, default=0.01)
+    usefulness_tol: float = parameter(NOT_NEGATIVE, default=0.0001)
+    admission: str = parameter(set(ADMISSIONS), default="product")
+    fit_intercept: bool = parameter("boolean", default=True)
+    engine: str = parameter(set(ENGINES), default="orthonormal")
+    swap_until: int | str | None = parameter(COUNT, {"auto"}, None, default="auto")
+    exact_rows: int | str = parameter(Interval(Integral, 0, None, closed="left"), {"auto"}, default="auto")
+    oversample: int = parameter(COUNT, default=1)
+    hysteresis: float = parameter(Interval(Real, 0, 1, closed="right"), default=1.0)
+    forgetting: float | str | ArrayLike = parameter(
+        Interval(Real, LEAST_MEMORY, 1, closed="both"), {"auto"}, "array-like", default="auto"
+    )
+    linear: bool | str = parameter("boolean", {"auto"}, default="auto")
+    learn_rows: int = parameter(COUNT, default=2000)
+    window: int | None = parameter(Interval(Integral, 2, None, closed="left"), None, default=None)
+    n_jobs: int | None = parameter(Integral, None, default=None)
+    random_state: Any = parameter("random_state", default=None)
+    verbose: int | bool = parameter("verbose", default=0)
 
 
 class OnlineParameters(StreamParameters, CoreModel):
@@ -135,7 +114,7 @@ class OnlineParameters(StreamParameters, CoreModel):
         steady = isinstance(self.forgetting, str) or self._given_memories() == [1.0]
         return 500 if whole and steady and self._beyond_the_papers() else 0
 
-    # --- memories and a linear part: what a stream needs that nobody knows beforehand ---
+    # --- memories and a linear part: what no setting has to tell beforehand ---
 
     def _memories(self, whole: bool) -> list[float]:
         """How much the past keeps of its weight with each row, in each of the memories that compete."""
@@ -150,7 +129,7 @@ class OnlineParameters(StreamParameters, CoreModel):
             memories = np.atleast_1d(np.asarray(self.forgetting, dtype=np.float64))
         except (TypeError, ValueError):  # no numbers
             memories = np.empty(0)
-        several = memories.ndim == 1 and 0 < len(memories) <= MOST_MEMORIES
+        several = memories.ndim == 1 and 1 <= len(memories) <= MOST_MEMORIES
         if not several or not ((memories >= LEAST_MEMORY) & (memories <= 1)).all():
             raise ValueError(
                 f"forgetting={self.forgetting!r} must be 'auto', a number from {LEAST_MEMORY} to 1, or up to "

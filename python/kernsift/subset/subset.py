@@ -230,17 +230,14 @@ fit_intercept, n_jobs, random_state
         classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Choose kernel width and basis on a sample, and learn nothing from it yet.
-
-        Then :meth:`accumulate` every part on it, on whatever machine, and :meth:`merge` what comes back.
+        """Choose kernel width and basis on a sample; see :meth:`SubsetLSSVMRegressor.select_basis`.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
+        X, y, sample_weight
+            The sample.
         classes : array-like, optional
             All labels the parts can bring; those of the sample if not given.
-        sample_weight : array-like of shape (n_samples,), optional
         """
         with transaction(self) as new:
             new._select_basis(X, y, sample_weight, classes)

@@ -82,10 +82,6 @@ class Problem:
         return self._core.error_on(x, **vars(held_out))
 
 
-class _Enough(Exception):
-    """Raised in a callback to end a minimisation: not every scipy takes a StopIteration."""
-
-
 def descend(
     f: Callable[[Array], tuple[float, Array]],
     start: Array,
@@ -99,19 +95,11 @@ def descend(
 
     lower, upper = np.array(bounds).T
     x0 = np.clip(start, lower, upper)
-    seen: list[tuple[float, Array]] = []
+    points, values = [x0], [f(x0)[0]]
 
-    def keep(x: Array) -> tuple[float, Array]:
-        value, slope = f(x)
-        seen.append((value, x.copy()))
-        return value, slope
-
-    points: list[Array] = []
-    values: list[float] = []
-
-    def after(x: Array) -> None:
-        value = next((v for v, at in reversed(seen) if np.array_equal(at, x)), np.inf)
-        if values and not value < values[-1]:
+    def after(intermediate_result: Any) -> None:  # scipy knows it by this name
+        x, value = intermediate_result.x, float(intermediate_result.fun)
+        if not value < values[-1]:
             x, value = points[-1], values[-1]
         points.append(np.array(x))
         values.append(value)
@@ -120,23 +108,10 @@ def descend(
             tell(k, value)
         slow = k >= STEPS and values[k - STEPS] - values[k] < FALL
         if k >= longest or (k >= max_iter and slow):
-            raise _Enough
+            raise StopIteration
 
-    try:
-        after_start, _ = keep(x0)
-        points.append(x0)
-        values.append(after_start)
-        minimize(
-            keep,
-            x0,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=bounds,
-            callback=after,
-            options={"maxiter": longest + 1, "maxfun": 4 * longest + 20, "maxcor": 20},
-        )
-    except _Enough:
-        pass
+    options = {"maxiter": longest + 1, "maxfun": 4 * longest + 20, "maxcor": 20}
+    minimize(f, x0, jac=True, method="L-BFGS-B", bounds=bounds, callback=after, options=options)
     return points, values
 
 
