@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import oracles
 import pytest
-from kernsift import OnlineLSSVMClassifier, OnlineLSSVMRegressor
+from kernsift import KRLSRegressor, OnlineLSSVMClassifier, OnlineLSSVMRegressor
 from kernsift.stream.parameters import MEMORIES
 from oracles.memories import Memories
 from soak.memory import HIGHEST
