@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import oracles
 import pytest
-from kernsift import OnlineLSSVMClassifier, OnlineLSSVMRegressor
+from kernsift import KRLSRegressor, OnlineLSSVMClassifier, OnlineLSSVMRegressor
 from kernsift.stream.parameters import MEMORIES
 from oracles.memories import Memories
 from soak.memory import HIGHEST
@@ -232,13 +232,17 @@ def test_a_bank_of_one_memory_of_one_is_the_plain_model_to_the_last_bit(settings
 )
 def test_targets_in_another_unit_and_from_another_zero_are_predicted_in_those(settings):
     """1e6 added to targets leaves them 10 of the 16 digits, and the first one is subtracted again: 1e-10 of their size
-    1, to which decisions and weights add some; a factor of two changes no digit, another one the last."""
+    1, to which decisions and weights add some. A power of two changes no digit of a memory, and the last of the weights
+    of several, which are sums of logarithms; another factor changes the last of all."""
     X, Y, _ = moving(600, seed=9)
     y = Y[:, 0]
     one, doubled, scaled, moved = (OnlineLSSVMRegressor(gamma=0.5, max_basis=15, **settings) for _ in range(4))
     one.partial_fit(X, y)
     expected, std = one.predict(X, return_std=True)
-    np.testing.assert_array_equal(doubled.partial_fit(X, 1024 * y).predict(X), 1024 * expected)
+    several = len(one.experts_) > 1
+    np.testing.assert_allclose(
+        doubled.partial_fit(X, 1024 * y).predict(X), 1024 * expected, rtol=0, atol=1024 * SAME if several else 0
+    )
     found, found_std = scaled.partial_fit(X, -3e4 * y).predict(X, return_std=True)
     np.testing.assert_allclose(found, -3e4 * expected, rtol=0, atol=3e4 * SAME)
     np.testing.assert_allclose(found_std, 3e4 * std, rtol=SAME)
@@ -318,10 +322,10 @@ def test_a_class_boundary_that_turns_is_followed():
 def test_what_no_row_excites_returns_to_the_prior():
     """To the level of the first target, with the standard deviation of the prior."""
     rng = np.random.default_rng(13)
-    X = np.r_[rng.uniform(-2, -0.5, (400, 1)), rng.uniform(0.5, 2, (6000, 1))]
+    X = np.r_[rng.uniform(-5, -3.5, (400, 1)), rng.uniform(0.5, 2, (6000, 1))]
     y = np.sin(3 * X[:, 0]) + 5.0
     model = OnlineLSSVMRegressor(gamma=2.0, forgetting=0.99, linear=False).partial_fit(X, y)
-    mean, std = model.predict([[-1.3], [1.3]], return_std=True)
+    mean, std = model.predict([[-4.3], [1.3]], return_std=True)
     noise = np.sqrt(model.noise_variance_)
     # the constant is learned on the right, and what only the left had seen is gone, by .99^3000
     assert abs(mean[0] - model.predict([[100.0]])[0]) < 1e-3
@@ -403,11 +407,10 @@ def test_what_cannot_be_is_named(kind, settings, named):
     y = Y[:, 0] if kind is OnlineLSSVMRegressor else Y[:, 0] > 1
     for verb in ("fit", "partial_fit", "update", "prequential"):
         model = kind(**settings)
-        classes = {"classes": [False, True]} if kind is OnlineLSSVMClassifier and verb == "partial_fit" else {}
-        call = getattr(model, verb, None)
-        if call is None:
-            continue
-        before = dict(vars(model))
+        classes = {"classes": [False, True]} if kind is OnlineLSSVMClassifier and verb != "fit" else {}
+        if verb == "update" and classes:
+            continue  # labels are named first
+        call, before = getattr(model, verb), dict(vars(model))
         with pytest.raises(ValueError, match=named):
             call(X[0], y[0]) if verb == "update" else call(X, y, **classes)
         assert vars(model).keys() == before.keys()
@@ -420,7 +423,7 @@ def test_a_stream_that_has_begun_keeps_its_memories(name):
     model = OnlineLSSVMRegressor(gamma=0.5).partial_fit(X, Y[:, 0])
     before, given = pickle.dumps(model), getattr(model, name)
     model.set_params(**{name: {"forgetting": [1.0, 0.9], "linear": False}[name]})
-    for call in (lambda: model.partial_fit(X, Y[:, 0]), lambda: model.update(X[0], Y[0, 0])):
+    for call in (lambda: model.partial_fit(X, Y[:, 0]), lambda: model.prequential(X, Y[:, 0])):
         with pytest.raises(ValueError, match=name):
             call()
     model.set_params(**{name: given})
@@ -453,15 +456,123 @@ def test_a_row_that_is_not_finite_is_not_learned_by_any_memory(bad):
 def test_experts_are_the_memories_with_weight_and_error():
     X, Y, v = moving(400, seed=17, outputs=2)
     model = OnlineLSSVMRegressor(gamma=0.5, max_basis=12, forgetting=[1.0, 0.99, 0.9]).partial_fit(X, Y, v)
-    truth = Memories(KERNEL, 0.1, [1.0, 0.99, 0.9], 2, 2, scale=[1 / np.sqrt(3)] * 2, centre=X[0])
-    log = learned(
-        core(n_outputs=2, **{k: v for k, v in model._core.settings.items() if k != "n_outputs"}), X, Y, v, 400
-    )
-    del log
     assert [each["forgetting"] for each in model.experts_] == [1.0, 0.99, 0.9]
     assert sum(each["weight"] for each in model.experts_) == pytest.approx(1, abs=1e-12)
     assert all(each["error"].shape == (2,) for each in model.experts_)
-    assert truth.weights.sum() == pytest.approx(1)
     single = OnlineLSSVMRegressor(gamma=0.5, **PLAIN).partial_fit(X, Y[:, 0])
     (only,) = single.experts_
     assert only["forgetting"] == only["weight"] == 1.0
+
+
+def test_errors_and_weights_are_those_of_the_beliefs():
+    X, Y, v = moving(300, seed=18, outputs=2)
+    model = core(n_outputs=2, max_basis=8, novelty_tol=0.05, forgetting=[1.0, 0.99, 0.9], linear=[0.5, 0.5])
+    truth = oracle_of(model, X, learned(model, X, Y, v, 40), Y, v)
+    kept, weights, errors = model.memories
+    assert kept == [1.0, 0.99, 0.9]
+    np.testing.assert_allclose(weights, truth.weights, atol=SAME)
+    np.testing.assert_allclose(errors.T, np.sqrt(truth.squares / truth.counted), rtol=SAME)
+
+
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_linear_coef_and_intercept_are_the_function_far_from_all_kernels(outputs):
+    X, Y, _ = moving(400, seed=19, outputs=outputs)
+    y = Y if outputs > 1 else Y[:, 0]
+    model = OnlineLSSVMRegressor(gamma=0.5, max_basis=12).partial_fit(X, y)
+    assert model.linear_coef_.shape == ((2, 2) if outputs > 1 else (2,))
+    far = np.array([[60.0, -80.0], [-70.0, 90.0]])
+    by_hand = model.intercept_ + far @ model.linear_coef_
+    np.testing.assert_allclose(model.predict(far), by_hand, rtol=1e-12)
+    without = OnlineLSSVMRegressor(gamma=0.5, max_basis=12, linear=False).partial_fit(X, y)
+    assert not without.linear_coef_.any()
+    table = OnlineLSSVMRegressor(gamma=0.5, max_basis=12).fit(X, y)
+    assert not table.linear_coef_.any()
+
+
+def test_the_linear_part_is_the_slope_of_a_plane_and_beyond_the_rows():
+    rng = np.random.default_rng(20)
+    X = rng.standard_normal((800, 3)) * [1.0, 10.0, 0.1]
+    y = X @ [2.0, -0.3, 5.0] + 7.0 + 0.01 * rng.standard_normal(800)
+    model = OnlineLSSVMRegressor().partial_fit(X, y)
+    far = 5.0 * X[:50]
+    truth = far @ [2.0, -0.3, 5.0] + 7.0
+    assert rms(model.predict(far) - truth) < 0.1 * truth.std()
+    plain = OnlineLSSVMRegressor(linear=False).partial_fit(X, y)
+    assert rms(plain.predict(far) - truth) > 0.5 * truth.std()
+
+
+def test_the_evidence_of_a_stream_that_forgets_is_refused():
+    X, Y, _ = moving(200, seed=21)
+    for settings in ({}, {"forgetting": 0.99}, {"forgetting": [0.99, 1.0]}):
+        model = OnlineLSSVMRegressor(gamma=0.5, **settings).partial_fit(X, Y[:, 0])
+        with pytest.raises(AttributeError, match=r"log_evidence_.*forgetting=1\.0"):
+            model.log_evidence_  # noqa: B018
+        assert not hasattr(model, "log_evidence_")
+        assert np.isfinite(model.gcv_)
+    for model in (
+        OnlineLSSVMRegressor(gamma=0.5, forgetting=1.0).partial_fit(X, Y[:, 0]),
+        OnlineLSSVMRegressor(gamma=0.5).fit(X, Y[:, 0]),
+        KRLSRegressor(gamma=0.5, alpha=0.1).partial_fit(X, Y[:, 0]),
+    ):
+        assert np.isfinite(model.log_evidence_)
+
+
+def test_the_evidence_with_a_linear_part_is_that_of_the_gaussian_process():
+    """Of the rows under K(x, x') = (k + 1 + s'(x - c)(x' - c)s) / alpha and noise, at its best scale."""
+    rng = np.random.default_rng(22)
+    X = rng.uniform(-1, 1, (40, 2))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] + 0.1 * rng.standard_normal(40)
+    scale, alpha = np.array([0.5, 0.3]), 0.3
+    # every row a kernel but for the nearest ones, so that no row is stale but by rounding: batches of one pass
+    model = core(forgetting=[1.0], linear=scale.tolist(), novelty_tol=1e-9, admission="novelty", alpha=alpha)
+    model.learn(X, y[:, None], np.ones(40))
+    centre = np.zeros(2)
+    model.refit(X, y[:, None], np.ones(40))
+    D, Z = X[model.indices], scale * (X - centre)
+    K = KERNEL(X, D) @ np.linalg.solve(KERNEL(D, D), KERNEL(D, X)) + 1.0 + Z @ Z.T
+    S = K / alpha + np.eye(40)
+    measured = y - y[0]
+    chi = measured @ np.linalg.solve(S, measured)
+    expected = -0.5 * (40 * np.log(2 * np.pi * chi / 40) + np.linalg.slogdet(S)[1] + 40)
+    np.testing.assert_allclose(model.log_evidence, expected, rtol=1e-7)
+
+
+# --- for long ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("factor", [0.9995, 0.99, 0.5])
+def test_BEYOND_B7_a_hundred_thousand_rows_with_churn_do_not_drift(factor):
+    """The state against one in extended precision, kept by the definition: tests/soak/long_batch.cpp."""
+    reference = pytest.importorskip("soak.reference")
+    try:
+        reference.library()
+    except reference.CannotCompile as why:
+        pytest.skip(str(why))
+    settings = {"max_basis": 15, "novelty_tol": 1e-2, "usefulness_tol": 0.0, "alpha": 0.1}
+    alone = core(forgetting=[factor], **settings)
+    # the same memory in a bank, on the dictionary that the bank chooses
+    bank = core(forgetting=[factor, 1.0], **settings)
+    references = [reference.Reference(2, 0.5, 0.1, factor) for _ in range(2)]
+    rng, seen = np.random.default_rng(23), 0
+    for block in range(20):
+        X = rng.uniform(-1, 1, (5000, 2))
+        t = (seen + np.arange(5000)) / 20_000
+        X += 3 * np.column_stack([np.sin(t), np.sin(1.37 * t)])
+        y = np.sin(2 * X[:, 0]) * X[:, 1] + 0.1 * rng.standard_normal(5000)
+        for model, truth in zip((alone, bank), references, strict=True):
+            _, outcome, victim = model.learn(X, y[:, None], np.ones(5000), block % 2 == 0)
+            truth.learn(X, y, outcome, victim)
+        seen += 5000
+    assert alone.counters[oracles.SWAPPED] > 400
+    at = np.ascontiguousarray(X[-200:])
+    expected = [np.asarray(truth.predict(at), np.float64) for truth in references]
+    size = np.abs(expected[0]).max()
+    assert alone.indices.tolist() == references[0].indices.tolist()
+    # TOL1 is 1e-2 and alpha 0.1: some units of 1e-13 (tests/soak/drift.py measures 3e-14 and 4e-13)
+    np.testing.assert_allclose(alone.predict(at)[:, 0], expected[0], atol=1e-9 * size)
+    state = bank.state()
+    basis = at[:0] if not len(bank.indices) else bank.basis
+    L = np.linalg.cholesky(KERNEL(basis, basis))
+    w = np.vstack([np.ones(len(at)), np.linalg.solve(L, KERNEL(basis, at))])
+    own = w.T @ state["theta"][:, 0] + state["level"][0]
+    np.testing.assert_allclose(own, expected[1], atol=1e-9 * size)

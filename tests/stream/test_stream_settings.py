@@ -12,6 +12,7 @@ import numpy as np
 import oracles
 import pytest
 from kernsift import KRLSRegressor, OnlineLSSVMClassifier, OnlineLSSVMRegressor, _core
+from kernsift.stream.parameters import MEMORIES
 from support.streams import KERNEL, KERNELS, PLAIN, core, direct, stream
 
 
@@ -170,7 +171,7 @@ def test_the_defaults_know_whether_the_stream_ends():
     X, Y, _ = stream(900, rng)
     y, settings = Y[:, 0], {"gamma": 2.0, "max_basis": 12, "admission": "novelty"}
     papers = {"exact_rows": 0, "swap_until": None, **PLAIN}
-    endless = {**papers, "forgetting": [1.0, 0.9995, 0.99], "linear": True}
+    endless = {**papers, "forgetting": list(MEMORIES), "linear": True}
     table = {"exact_rows": 500, "swap_until": 240, **PLAIN}
 
     def answers(model):

@@ -70,8 +70,7 @@ class FadingInverse {
   void owe_outer(const ConstVectorRef& u, double scale) { stored_.owe_outer(u, scale / frame_.scale); }
   // C <- [C, column; column', corner].
   void append(const ConstVectorRef& column, double corner) {
-    if (!faded()) return stored_.append(column, corner);
-    stored_.append(column / frame_.scale, corner / frame_.scale - frame_.shift);
+    stored_.append(column, corner / frame_.scale - frame_.shift, frame_.scale);
   }
   // C^-1 <- [C^-1, b; b', b*] with w = C b and schur = b* - b'w, of a state that has not faded.
   void border(const ConstVectorRef& w, double schur) { stored_.border(w, schur); }

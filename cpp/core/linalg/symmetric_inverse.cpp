@@ -74,9 +74,9 @@ void SymmetricInverse::add(const SymmetricInverse& other) {
     storage_.col(j).segment(j, size_ - j) += other.storage_.col(j).segment(j, size_ - j);
 }
 
-void SymmetricInverse::append(const ConstVectorRef& column, double corner) {
+void SymmetricInverse::append(const ConstVectorRef& column, double corner, double unit) {
   reserve(grown_capacity(storage_.rows(), size_ + 1));
-  storage_.row(size_).head(size_) = column.transpose();
+  storage_.row(size_).head(size_) = column.transpose() / unit;
   storage_(size_, size_) = corner;
   owed_.row(size_).setZero();
   ++size_;

@@ -57,8 +57,8 @@ class SymmetricInverse {
   // The sum of two matrices of the same size.
   void add(const SymmetricInverse& other);
 
-  // B^-1 <- [B^-1, column; column', corner], entries given.
-  void append(const ConstVectorRef& column, double corner);
+  // B^-1 <- [B^-1, column / unit; column' / unit, corner], entries given.
+  void append(const ConstVectorRef& column, double corner, double unit = 1);
   // B <- [B b; b' b*] with w = B^-1 b and Schur complement schur = b* - b'w [JP 10].
   void border(const ConstVectorRef& w, double schur);
   // B loses row and column i [JP 17]; later ones move up.

@@ -55,7 +55,8 @@ void PruningScores::track(const KernelSpan& span, Posterior& posterior) {
 void PruningScores::refresh(const KernelSpan& span, Posterior& posterior) {
   const Index m = span.size(), b = posterior.offset();
   reserve(m);
-  Vector w(b + m), h(b + m);  // w = L^-1 e_j, the leading coordinates being 0
+  if (fresh_.rows() < b + m) fresh_.resize(grown_capacity(fresh_.rows(), b + m), 2);
+  auto w = fresh_.col(0).head(b + m), h = fresh_.col(1).head(b + m);  // w = L^-1 e_j, the leading coordinates being 0
   for (Index j = 0; j < m; ++j) {
     w.setZero();
     w[b + j] = 1.0;

@@ -34,6 +34,13 @@ const double* StreamState::measured(const double* y) {
   return level_.measured.data();
 }
 
+Rows StreamState::measured(const Rows& Y) {
+  if (level_.measured.rows() < Y.rows())
+    level_.measured.resize(grown_capacity(level_.measured.rows(), Y.rows()), Y.cols());
+  level_.measured.topRows(Y.rows()) = Y.rowwise() - level_.value.transpose();
+  return level_.measured.topRows(Y.rows());
+}
+
 RowScalars StreamState::look(const ConstVectorRef& w, double k_self, const double* y, double v) {
   const double delta = basis_.distance(w, k_self);  // [JP 3]
   invariants::check_distance(delta, k_self);
@@ -164,19 +171,19 @@ void StreamState::learn_run(const ConstMatrixRef& W, const Rows& Y, const ConstV
                             unsigned char* sound, Index threads) {
   const Index n = W.cols(), members = mixture_.size();
   if (members == 1 && !level_.kept) return first().learn_run(basis_.span(), W, Y, v, delta, apriori, sound);
-  level_.measured = Y.rowwise() - level_.value.transpose();
+  const Rows targets = measured(Y);
   sound_.assign(static_cast<std::size_t>(members * n), 1);
   parallel_for(members, static_cast<int>(threads), [&](Index e) {
     RowMatrix& predicted = apriori_[static_cast<std::size_t>(e)];
-    predicted.resize(n, Y.cols());
-    memories_[static_cast<std::size_t>(e)].learn_run(basis_.span(), W, level_.measured, v, delta, predicted,
+    if (predicted.rows() < n) predicted.resize(grown_capacity(predicted.rows(), n), Y.cols());
+    memories_[static_cast<std::size_t>(e)].learn_run(basis_.span(), W, targets, v, delta, predicted.topRows(n),
                                                      sound_.data() + e * n);
   });
   for (Index r = 0; r < n; ++r) {
     apriori.row(r) = level_.value.transpose();
     for (Index e = 0; e < members; ++e) {
       const auto predicted = apriori_[static_cast<std::size_t>(e)].row(r);
-      errors_.col(e) = (level_.measured.row(r) - predicted).transpose();
+      errors_.col(e) = (targets.row(r) - predicted).transpose();
       apriori.row(r) += mixture_.weights()[e] * predicted;
       if (sound_[static_cast<std::size_t>(e * n + r)] == 0) sound[r] = 0;
     }
@@ -186,8 +193,7 @@ void StreamState::learn_run(const ConstMatrixRef& W, const Rows& Y, const ConstV
 
 void StreamState::accumulate_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, RowsOut apriori) {
   if (!level_.kept) return first().posterior.accumulate_run(W, Y, v, apriori);
-  level_.measured = Y.rowwise() - level_.value.transpose();
-  first().posterior.accumulate_run(W, level_.measured, v, apriori);
+  first().posterior.accumulate_run(W, measured(Y), v, apriori);
   apriori.rowwise() += level_.value.transpose();
 }
 

@@ -137,6 +137,7 @@ class StreamState {
     memory.scores.renew(basis_.span(), memory.posterior, factor);
   }
   const double* measured(const double* y);
+  Rows measured(const Rows& Y);
   void weigh(double v, double novelty);
 
   struct Window {

@@ -32,7 +32,9 @@ OnlineSettings bank_of(Rule rule, Index dimension) {
 template <class Model>
 void learn_without_allocation(const OnlineSettings& settings, Index dimension) {
   const Index n = 4000, warm = 2000;
-  const RowMatrix X = check::normal_rows(n, dimension, 31);
+  RowMatrix X = check::normal_rows(n, dimension, 31);
+  X.middleRows(1500, 200).setZero();  // among the kernels: runs as long as any
+  X.bottomRows(n - warm) *= 0.8;      // inputs do not move away: another memory that decides gets its scores in new room
   RowMatrix Y(n, 2);
   Y.col(0) = X.col(0).array().sin();
   Y.col(1) = X.col(1);
@@ -63,11 +65,13 @@ void predict_then_learn_without_allocation(const OnlineSettings& settings, Index
   const Vector v = Vector::Ones(n);
   OnlineModel model(Kernel(KernelKind::rbf, Vector::Constant(2, 0.5), 3, 1.0, Vector::Zero(2)), outputs, settings);
   RowMatrix mean(n, outputs), variance(with_variance ? n : 0, outputs);
+  const Index memories = static_cast<Index>(settings.forgetting.size());
+  RowMatrix members = RowMatrix::Constant(n, outputs * memories, std::nan(""));  // of each memory, until targets come
   std::vector<std::int64_t> sizes(n);
-  prequential(model, X, Y, v, delay, 0, warm, mean, variance, sizes.data());
+  prequential(model, X, Y, v, delay, 0, warm, mean, variance, members, sizes.data());
   {
     const NoMalloc guard;
-    prequential(model, X, Y, v, delay, warm, n + delay, mean, variance, sizes.data());
+    prequential(model, X, Y, v, delay, warm, n + delay, mean, variance, members, sizes.data());
   }
   CHECK(model.rows_seen() == n);
   CHECK(!with_variance || variance.bottomRows(n - warm).minCoeff() > 0);

@@ -125,7 +125,10 @@ class OnlineParameters(StreamParameters, CoreModel):
         return [1.0] if steady else list(MEMORIES)
 
     def _given_memories(self) -> list[float]:
-        memories = np.atleast_1d(np.asarray(self.forgetting, dtype=np.float64))
+        try:
+            memories = np.atleast_1d(np.asarray(self.forgetting, dtype=np.float64))
+        except (TypeError, ValueError):  # no numbers
+            memories = np.empty(0)
         several = memories.ndim == 1 and 1 <= len(memories) <= MOST_MEMORIES
         if not several or not ((memories >= LEAST_MEMORY) & (memories <= 1)).all():
             raise ValueError(
