@@ -60,7 +60,7 @@ bool is_single(const py::handle& X) {
 }
 // In the precision of the rows that came.
 py::object as_given(const py::handle& X, Array values) {
-  if (is_single(X)) return SinglePrecision::ensure(values);
+  if (is_single(X)) return py::array_t<float, py::array::c_style | py::array::forcecast>(values);
   return std::move(values);
 }
 

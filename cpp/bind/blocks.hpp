@@ -92,7 +92,7 @@ class Doubles {
     if (!any) PyErr_Clear();
     if (kind != 'f' && kind != 'i' && kind != 'u' && kind != 'b')
       throw std::invalid_argument(std::string(name_) + " must be an array of real numbers");
-    return Array::ensure(any);
+    return py::array_t<double, py::array::c_style | py::array::forcecast>(any);
   }
 
   const char* name_;

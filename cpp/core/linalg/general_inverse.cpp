@@ -49,8 +49,8 @@ bool GeneralInverse::update(const ConstVectorRef& u, const ConstVectorRef& v, do
   right_.resize(n);
   inverse_.apply(u, left_);
   inverse_.apply_transposed(v, right_);
-  const double change = weight * v.dot(left_), pivot = 1.0 + change, scale = -weight / pivot;
-  if (!significant(pivot, 1.0 + std::abs(change))) return false;
+  const double pivot = 1.0 + weight * v.dot(left_), scale = -weight / pivot;
+  if (!significant(pivot, 1.0 + std::abs(weight) * v.norm() * left_.norm())) return false;
   if (!std::isfinite(scale * left_.norm() * right_.norm())) return false;
   inverse_.add_outer(left_, right_, scale);
   count(pivot);
@@ -80,8 +80,8 @@ bool GeneralInverse::grow(const ConstVectorRef& b, const ConstVectorRef& c, doub
   right_.resize(n);
   inverse_.apply(b, left_);
   inverse_.apply_transposed(c, right_);
-  const double explained = c.dot(left_), schur = d - explained;
-  if (!significant(schur, std::abs(d) + std::abs(explained))) return false;
+  const double schur = d - c.dot(left_);
+  if (!significant(schur, std::abs(d) + c.norm() * left_.norm())) return false;
   return border(left_, right_, schur);
 }
 

@@ -154,7 +154,7 @@ class Kernel(Part):
         self.__init__(**settings)  # type: ignore[misc]
 
     def __repr__(self) -> str:
-        words = [] if self.name == "linear" else [f"gamma={self.gamma}"]
+        words = [] if self.name == "linear" else [f"gamma={np.asarray(self.gamma).tolist()}"]
         words += [f"degree={self.degree}, coef0={self.coef0}"] if self.name == "polynomial" else []
         words += [] if self.centre is None else [f"centre={self.centre.tolist()}"]
         return f"Kernel({', '.join([repr(self.name), *words])})"

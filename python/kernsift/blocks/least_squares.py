@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,8 +12,10 @@ from sklearn.base import RegressorMixin
 from sklearn.exceptions import NotFittedError
 
 from .._core import RecursiveLeastSquares as Core
-from ..base.validation import CheckedParameters, Interval, check_weights, forget, take_over, validate_data
+from ..base.validation import CheckedParameters, Interval, check_weights, forget, transaction, validate_data
 from .part import Array, Part, State
+
+T = TypeVar("T")
 
 
 class RecursiveLeastSquares(Part, RegressorMixin, CheckedParameters):
@@ -103,7 +106,7 @@ class RecursiveLeastSquares(Part, RegressorMixin, CheckedParameters):
         """
         core = self._core
         if core is None:
-            core = self._begin(np.size(x), y)
+            return self._begin(np.size(x), np.shape(y), lambda new: new.update(x, y, weight))
         return core.update(x, y, weight)
 
     def update_block(self, X: ArrayLike, y: ArrayLike, weights: ArrayLike | None = None) -> int:
@@ -131,7 +134,7 @@ class RecursiveLeastSquares(Part, RegressorMixin, CheckedParameters):
         """
         core = self._core
         if core is None:
-            core = self._begin(np.shape(X)[-1] if np.ndim(X) else 1, y, block=True)
+            return self._begin(np.shape(X)[-1], np.shape(y)[1:], lambda new: new.update_block(X, y, weights))
         return core.update_block(X, y, weights)
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -180,19 +183,20 @@ class RecursiveLeastSquares(Part, RegressorMixin, CheckedParameters):
         >>> RecursiveLeastSquares(fit_intercept=False).fit([[1.0]], [4.0]).coef_
         array([2.])
         """
-        new = type(self)(**self.get_params())
-        new.partial_fit(X, y, sample_weight)
-        take_over(self, new)
+        with transaction(self, "_core", "n_features_in_", "feature_names_in_") as new:
+            new.partial_fit(X, y, sample_weight)
+            if new._learned.rows == 0:
+                raise ValueError("no row was learned: sample_weight is zero for every row")
         return self
 
-    def _begin(self, n_features: int, y: Any, *, block: bool = False) -> Core:
+    def _begin(self, n_features: int, outputs: tuple[int, ...], learn: Callable[[Core], T]) -> T:
         self._validate_params()
         if self.n_features is not None and n_features != self.n_features:
             raise ValueError(f"rows have {n_features} features and n_features={self.n_features}")
-        shape = np.shape(y)[1:] if block else np.shape(y)
-        core = Core(n_features, int(np.prod(shape)), float(self.alpha), bool(self.fit_intercept))
-        self._core, self._one_output, self.n_features_in_ = core, not shape, n_features
-        return core
+        core = Core(n_features, int(np.prod(outputs)), float(self.alpha), bool(self.fit_intercept))
+        done = learn(core)
+        self._core, self._one_output, self.n_features_in_ = core, not outputs, n_features
+        return done
 
     @property
     def _learned(self) -> Core:
