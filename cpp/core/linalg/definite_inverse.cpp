@@ -11,6 +11,8 @@ namespace kernsift {
 
 namespace {
 constexpr Index kRun = 64;  // rows of an update by matrix products
+// Rows of more leverage x'B^-1 x are taken one by one: what is new to B would cost a run that many digits.
+constexpr double kMostLeverage = 1e4;
 
 // What is left of 1 + change, or 0 where that is rounding or no number.
 double pivot_of(double change) {
@@ -91,7 +93,13 @@ bool DefiniteInverse::add_run(const ConstMatrixRef& W, double sign) {
   auto R = innovation_.topLeftCorner(n, n);
   inverse_.apply_block(W, G);
   R.noalias() = sign * (W.transpose() * G);
-  Vector change = R.diagonal();
+  const Vector change = R.diagonal();
+  if (change.maxCoeff() > kMostLeverage) {
+    for (Index j = 0; j < n; ++j)
+      if (!update(W.col(j), sign)) return false;
+    inverse_.settle();
+    return true;
+  }
   R.diagonal().array() += 1.0;
   Eigen::LLT<Eigen::Ref<Matrix, 0, Eigen::OuterStride<>>> factor(R);
   if (factor.info() != Eigen::Success) return false;

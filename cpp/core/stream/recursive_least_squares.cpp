@@ -13,6 +13,8 @@ namespace {
 constexpr Index kFeatureRun = 64;  // rows learned by matrix products
 // Of a row's own weight in the direction it holds: what is left when it is taken back must not be rounding.
 constexpr double kLeastLeft = 1e-10;
+// A row of more leverage is learned by itself: what is new to C would cost a run that many digits, and a row half.
+constexpr double kMostLeverage = 1e4;
 }  // namespace
 
 RecursiveLeastSquares::RecursiveLeastSquares(Index n_features, Index n_outputs, double alpha, bool bias)
@@ -80,8 +82,7 @@ void RecursiveLeastSquares::coordinates(const Rows& X, MatrixRef W) const {
 Index RecursiveLeastSquares::update_block(const Rows& X, const Rows& Y, const ConstVectorRef& weights) {
   Index refused = 0;
   for (Index first = 0; first < X.rows();) {
-    Index n = 0;
-    while (first + n < X.rows() && n < kFeatureRun && weights[first + n] > 0) ++n;
+    Index n = light_rows(X, weights, first, std::min(X.rows(), first + kFeatureRun));
     bool together = learning() && n > 1;
     if (together) {
       block_.resize(posterior_.dimension(), n);
@@ -95,11 +96,23 @@ Index RecursiveLeastSquares::update_block(const Rows& X, const Rows& Y, const Co
       first += n;
       continue;
     }
-    // the first row of all, rows that are taken back, and a run that the arithmetic cannot carry as one
-    for (n = learning() ? std::max<Index>(n, 1) : 1; n > 0; --n, ++first)
+    // the first row of all, rows new to C or taken back, and a run that the arithmetic cannot carry as one
+    for (n = std::max<Index>(n, 1); n > 0; --n, ++first)
       if (weights[first] != 0 && !update(X.row(first).data(), Y.row(first).data(), weights[first])) ++refused;
   }
   return refused;
+}
+
+// Rows from `first` on, up to `end`, that a run can take. Of each v w'C w <= v (sum_j |w_j| C_jj^1/2)^2.
+Index RecursiveLeastSquares::light_rows(const Rows& X, const ConstVectorRef& weights, Index first, Index end) {
+  if (!learning()) return 0;
+  const Vector deviation = covariance().diagonal().cwiseMax(0.0).cwiseSqrt();
+  Index n = 0;
+  for (; first + n < end && weights[first + n] > 0; ++n) {
+    const double reach = (X.row(first + n).transpose() - origin_).cwiseAbs().dot(deviation);
+    if (weights[first + n] * reach * reach > kMostLeverage) break;
+  }
+  return n;
 }
 
 void RecursiveLeastSquares::remove(Index i) {

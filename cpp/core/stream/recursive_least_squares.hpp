@@ -54,6 +54,7 @@ class RecursiveLeastSquares {
   Index offset() const { return posterior_.offset(); }
   void begin(const double* x, const double* y, double weight);
   void append_coordinate();
+  Index light_rows(const Rows& X, const ConstVectorRef& weights, Index first, Index end);
   void coordinates(const Rows& X, MatrixRef W) const;
 
   Posterior posterior_;
