@@ -1,10 +1,10 @@
 """Parts of the core for scripts: kernels, recursive inverses, least squares."""
 
-from .inverse import SymmetricInverse, UnsymmetricInverse
+from .inverse import SymmetricInverse
 from .kernel import Kernel, KernelSpan
 from .least_squares import RecursiveLeastSquares
 from .part import load
-from .pseudoinverse import PseudoInverse
+from .pseudoinverse import Decomposition, PseudoInverse
 from .selection import (
     PivotedCholesky,
     Selection,
@@ -13,8 +13,10 @@ from .selection import (
     forward_selection,
     pivoted_cholesky,
 )
+from .unsymmetric import UnsymmetricInverse
 
 __all__ = [
+    "Decomposition",
     "Kernel",
     "KernelSpan",
     "PivotedCholesky",

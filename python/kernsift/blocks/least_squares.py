@@ -263,6 +263,8 @@ class RecursiveLeastSquares(Part, RegressorMixin, CheckedParameters):
     def grow(self, features: int = 1) -> None:
         """Add features that were 0 in every row so far.
 
+        Before the first row, which brings its own, there is nothing to add them to: nothing happens.
+
         Parameters
         ----------
         features : int, default=1
@@ -278,7 +280,9 @@ class RecursiveLeastSquares(Part, RegressorMixin, CheckedParameters):
         >>> model.coef_
         array([2. , 0.5])
         """
-        self._learned.grow(features)
+        if self._core is None:
+            return
+        self._core.grow(features)
         self.n_features_in_ += features
         forget(self, "feature_names_in_")
 

@@ -12,7 +12,17 @@ from .part import Array, Part, State
 
 
 class Decomposition(NamedTuple):
-    """V^½K = QU: `Q` orthogonal and not normalised, `h` the squared norms of its columns, `U` unit upper triangular."""
+    """V^½K = QU: `Q` orthogonal and not normalised, `h` the squared norms of its columns, `U` unit upper triangular.
+
+    Examples
+    --------
+    >>> from kernsift.blocks import PseudoInverse
+    >>> columns = PseudoInverse(2)
+    >>> columns.append([3.0, 4.0])
+    True
+    >>> columns.decomposition().h
+    array([25.])
+    """
 
     Q: Array
     h: Array

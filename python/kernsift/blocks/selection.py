@@ -15,14 +15,30 @@ Indices = NDArray[np.int64]
 
 
 class PivotedCholesky(NamedTuple):
-    """`indices` of the pivots, in order, and the factor `L` of their own matrix: A[indices][:, indices] = L Lᵀ."""
+    """`indices` of the pivots, in order, and the factor `L` of their own matrix: A[indices][:, indices] = L Lᵀ.
+
+    Examples
+    --------
+    >>> from kernsift.blocks import pivoted_cholesky
+    >>> pivoted_cholesky([[1.0, 0.0], [0.0, 4.0]])
+    PivotedCholesky(indices=array([1, 0]), L=array([[2., 0.],
+           [0., 1.]]))
+    """
 
     indices: Indices
     L: Array
 
 
 class Selection(NamedTuple):
-    """The rows selected, in order; coefficients of their kernels, the intercept, and the path of the selection."""
+    """The rows selected, in order; coefficients of their kernels, the intercept, and the path of the selection.
+
+    Examples
+    --------
+    >>> from kernsift.blocks import Kernel, forward_selection
+    >>> X = [[0.0], [1.0], [2.0], [3.0]]
+    >>> forward_selection(X, [0.0, 0.0, 0.0, 1.0], Kernel(gamma=2.0), max_basis=1, patience=None).indices
+    array([3])
+    """
 
     indices: Indices
     coef: Array
