@@ -213,6 +213,8 @@ class KernelSpan(Part):
     def novelty(self, X: ArrayLike) -> tuple[float | Array, float | Array]:
         """Return squared distances to the span, and bounds of their rounding errors.
 
+        The bounds take the kernel values as they are, which are rounded themselves.
+
         Parameters
         ----------
         X : array of shape (n, n_features), or (n_features,) for one row
