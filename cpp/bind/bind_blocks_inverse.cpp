@@ -160,7 +160,8 @@ void bind_unsymmetric(py::module_& m) {
           [](Unsymmetric& s, const py::handle& U, const py::handle& V, const py::object& weights) {
             const Doubles left(U, "U"), right(V, "V");
             const auto a = left.rows(s.part.size()), b = right.rows(s.part.size());
-            if (a.rows() != b.rows()) right.fail("must have " + std::to_string(a.rows()) + " rows, one for each row of U");
+            if (a.rows() != b.rows())
+              right.fail("must have " + std::to_string(a.rows()) + " rows, one for each row of U");
             const Vector w = weights_of(weights, a.rows());
             return s.changed(squared(s.part.size()) * static_cast<double>(a.rows()),
                              [&] { return s.part.update_block(a, b, w); });
@@ -217,7 +218,8 @@ void bind_unsymmetric(py::module_& m) {
             const Doubles left(x, "x"), right(z, "z");
             const Index n = s.part.size();
             const auto X = left.rows(n), Z = right.rows(n);
-            if (X.rows() != Z.rows()) right.fail("must have " + std::to_string(X.rows()) + " rows, one for each row of x");
+            if (X.rows() != Z.rows())
+              right.fail("must have " + std::to_string(X.rows()) + " rows, one for each row of x");
             Vector out(X.rows()), image(n);
             s.locked(squared(n) * static_cast<double>(X.rows()), [&] {
               for (Index r = 0; r < X.rows(); ++r) {

@@ -65,6 +65,7 @@ py::object as_given(const py::handle& X, Array values) {
 }
 
 constexpr Index kMatrixTile = 128;  // rows
+constexpr Index kShort = 5000;      // values made with the GIL
 
 py::object matrix_of(AnyKernel& self, const py::handle& X, const py::handle& Z, int threads) {
   const Doubles left(X, "X"), right(Z, "Z");
@@ -89,7 +90,6 @@ py::object matrix_of(AnyKernel& self, const py::handle& X, const py::handle& Z, 
       result.middleRows(first, count) = K.topRows(z.rows()).transpose();
     });
   };
-  constexpr Index kShort = 5000;  // values made with the GIL
   if (result.size() > kShort) {
     py::gil_scoped_release unlocked;  // only the buffers above are touched
     work();
@@ -129,20 +129,22 @@ py::object expand_of(AnyKernel& self, const py::handle& X, const py::handle& Z, 
       py::gil_scoped_release unlocked;  // only the buffers above are touched
       SingleExpansion(*kernel, z, c, intercept).evaluate(rows, result, threads);
     }
-    out = values;
+    out = coefficients.dims() == 2 ? py::object(values) : values.attr("reshape")(-1);
   } else {
     const Doubles left(X, "X");
     if (left.dims() != 2) left.fail("must be two-dimensional");
     const auto x = left.rows(z.cols());
-    Array values = array(x.rows(), c.cols());
-    auto result = rows_out(values);
-    {
+    Array values = coefficients.dims() == 2 ? array(x.rows(), c.cols()) : array(x.rows());
+    Eigen::Map<RowMatrix> result(values.mutable_data(), x.rows(), c.cols());
+    if (x.rows() * z.rows() > kShort) {
       py::gil_scoped_release unlocked;  // only the buffers above are touched
+      expand_rows(*kernel, z, c, intercept, x, threads, result);
+    } else {
       expand_rows(*kernel, z, c, intercept, x, threads, result);
     }
     out = as_given(X, std::move(values));
   }
-  return coefficients.dims() == 2 ? out : out.attr("reshape")(-1);
+  return out;
 }
 
 Array gradient_of(AnyKernel& self, const py::handle& X, const py::handle& Z, const py::handle& weights, int threads) {

@@ -11,13 +11,19 @@ ColumnFit::ColumnFit(Index rows, const ConstVectorRef& weights, Index unpenalise
       unpenalised_(unpenalised),
       rank_tol_(rank_tol) {}
 
-Matrix ColumnFit::weighted(const ConstMatrixRef& K) const {
-  Matrix padded = Matrix::Zero(basis_.padded_rows(), K.cols());
+const Matrix& ColumnFit::weighted(const ConstMatrixRef& K) {
+  if (padded_.cols() != K.cols()) padded_ = Matrix::Zero(basis_.padded_rows(), K.cols());
   if (root_.size() > 0)
-    padded.topRows(rows()) = root_.asDiagonal() * K;
+    padded_.topRows(rows()) = root_.asDiagonal() * K;
   else
-    padded.topRows(rows()) = K;
-  return padded;
+    padded_.topRows(rows()) = K;
+  return padded_;
+}
+
+const Matrix& ColumnFit::projected(const ConstMatrixRef& Y) {
+  basis_.settle();
+  basis_.project(weighted(Y), projection_);
+  return projection_.s;
 }
 
 // a~ = (H + ridge)^-1 f
@@ -27,9 +33,9 @@ Matrix ColumnFit::shrunk(const ConstMatrixRef& f, double ridge) {
   return h.cwiseInverse().asDiagonal() * f;
 }
 
-// Y - Q a~ of the weighted problem, padded.
-Matrix ColumnFit::left(const Matrix& weighted_targets, const ConstMatrixRef& shrunk) {
-  Matrix rest = weighted_targets;
+// Y - Q a~ of the weighted problem, padded, for the targets projected last.
+Matrix ColumnFit::left(const ConstMatrixRef& shrunk) {
+  Matrix rest = padded_;
   Vector q(basis_.padded_rows());
   for (Index j = 0; j < size(); ++j) {
     basis_.column(j, q);
@@ -39,33 +45,23 @@ Matrix ColumnFit::left(const Matrix& weighted_targets, const ConstMatrixRef& shr
 }
 
 Matrix ColumnFit::solve(const ConstMatrixRef& Y, double ridge) {
-  basis_.settle();
-  OrthogonalBasis::Projection p;
-  basis_.project(weighted(Y), p);
-  Matrix coef = shrunk(p.s, ridge);
+  Matrix coef = shrunk(projected(Y), ridge);
   if (size() > 0) basis_.U().triangularView<Eigen::UnitUpper>().solveInPlace(coef);
   return coef;
 }
 
 Matrix ColumnFit::residual(const ConstMatrixRef& Y, double ridge) {
-  basis_.settle();
-  OrthogonalBasis::Projection p;
-  const Matrix targets = weighted(Y);
-  basis_.project(targets, p);
-  Matrix rest = left(targets, shrunk(p.s, ridge)).topRows(rows());
+  Matrix rest = left(shrunk(projected(Y), ridge)).topRows(rows());
   if (root_.size() > 0) rest = root_.cwiseInverse().asDiagonal() * rest;
   return rest;
 }
 
 template <class Work>
 double ColumnFit::of_spectrum(const ConstMatrixRef& Y, Work&& work) {
-  basis_.settle();
-  OrthogonalBasis::Projection p;
-  const Matrix targets = weighted(Y);
-  basis_.project(targets, p);
+  const Matrix& f = projected(Y);
   const Index free = std::min(unpenalised_, size()), n = size() - free;
-  const Vector h = basis_.h().tail(n), f2 = p.s.bottomRows(n).rowwise().squaredNorm();
-  const double rest = left(targets, shrunk(p.s, 0.0)).squaredNorm();
+  const Vector h = basis_.h().tail(n), f2 = f.bottomRows(n).rowwise().squaredNorm();
+  const double rest = left(shrunk(f, 0.0)).squaredNorm();
   return work(RidgeSpectrum{h, f2, rest, counted_, static_cast<double>(free)});
 }
 
@@ -79,13 +75,12 @@ double ColumnFit::best_ridge(const ConstMatrixRef& Y) {
 }
 
 Vector ColumnFit::error_reductions(const ConstMatrixRef& candidates, const ConstMatrixRef& Y, double ridge) {
-  basis_.settle();
-  OrthogonalBasis::Projection p, k;
-  const Matrix targets = weighted(Y), columns = weighted(candidates);
-  basis_.project(targets, p);
-  basis_.project(columns, k);
+  const Matrix rest = left(shrunk(projected(Y), 0.0));
+  projected(candidates);
+  const OrthogonalBasis::Projection& k = projection_;
   // q'y = k'(y - Q Q^+ y): nothing cancels where the fit is close
-  const Vector gained = (columns.transpose() * left(targets, shrunk(p.s, 0.0))).rowwise().squaredNorm();
+  const Matrix& columns = padded_;
+  const Vector gained = (columns.transpose() * rest).rowwise().squaredNorm();
   Vector out(columns.cols());
   for (Index i = 0; i < out.size(); ++i)
     out[i] = k.distance2[i] > rank_tol_ * k.norm2[i] ? gained[i] / (k.distance2[i] + ridge) : 0.0;

@@ -36,9 +36,10 @@ class ColumnFit {
   Matrix pseudoinverse();  // K^+ such that a = K^+ y without a ridge
 
  private:
-  Matrix weighted(const ConstMatrixRef& K) const;  // V^1/2 K, padded
+  const Matrix& weighted(const ConstMatrixRef& K);   // V^1/2 K, padded, until the next call
+  const Matrix& projected(const ConstMatrixRef& Y);  // Q'V^1/2 Y, until the next call
   Matrix shrunk(const ConstMatrixRef& f, double ridge);
-  Matrix left(const Matrix& weighted_targets, const ConstMatrixRef& shrunk);
+  Matrix left(const ConstMatrixRef& shrunk);
   template <class Work>
   double of_spectrum(const ConstMatrixRef& Y, Work&& work);
 
@@ -47,6 +48,8 @@ class ColumnFit {
   double counted_;
   Index unpenalised_;
   double rank_tol_;
+  Matrix padded_;  // workspace
+  OrthogonalBasis::Projection projection_;
 };
 
 }  // namespace kernsift
