@@ -90,6 +90,13 @@ void bind_blocks_columns(py::module_& m) {
           },
           py::arg("Y"))
       .def(
+          "reestimate",
+          [](Columns& s, const py::handle& Y, double ridge) {
+            not_negative(ridge, "ridge");
+            return scored(s, Y, [&](const Matrix& targets) { return s.part.reestimate(targets, ridge); });
+          },
+          py::arg("Y"), py::arg("ridge"))
+      .def(
           "error_reductions",
           [](Columns& s, const py::handle& candidates, const py::handle& Y, double ridge) {
             const Matrix columns = Doubles(candidates, "candidates").targets(s.part.rows());

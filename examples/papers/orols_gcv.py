@@ -23,14 +23,10 @@ while len(chosen) - best[1] < patience:
     residual[chosen] = -1.0
     chosen.append(int(residual.argmax()))
     columns.append(K(X, X[chosen[-1]]))  # (10), (17)-(20)
-    Q, h, U = columns.decomposition()
-    h, f, low = h[1:], (Q.T @ y)[1:], 1e-6 * h[1:].max()
-    ridge, free = max(ridge, low), columns.residual(y)
+    low = 1e-6 * columns.decomposition().h[1:].max()
+    ridge = max(ridge, low)
     for _ in range(50):
-        rss = free @ free + (f**2 / h * (ridge / (h + ridge)) ** 2).sum()
-        trace = n - 1 - (h / (h + ridge)).sum()
-        bend = (f**2 / (h + ridge) ** 3).sum()  # (29)
-        before, ridge = ridge, max((h / (h + ridge) ** 2).sum() * rss / (trace * bend), low)  # (30), (31)
+        before, ridge = ridge, max(columns.reestimate(y, ridge=ridge), low)  # (29)-(31)
         if abs(ridge - before) <= 1e-6 * ridge:
             break
     score = columns.gcv(y, ridge=ridge)  # (27)

@@ -67,7 +67,7 @@ def columns(X: Array, y: Array) -> float:
     )
     done: list[bool] = [part.append(np.ones(len(X))), part.append(X[:, 0]), part.append(X[:, 1])]
     part.pop()
-    ridge: float = part.best_ridge(y)
+    ridge: float = part.reestimate(y, ridge=part.best_ridge(y))
     a: Array = part.solve(y, ridge=ridge)
     e: Array = part.residual(y, ridge=ridge)
     gain: Array = part.error_reductions(X, y, ridge=ridge)

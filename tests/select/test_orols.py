@@ -130,32 +130,32 @@ def test_a_dependent_column_is_refused_and_changes_nothing(rng):
 # ---- GCV
 
 
-def spectrum(rng: np.random.Generator, noise: float, free: int = 1) -> dict:
+def problem_of_ridge(rng: np.random.Generator, noise: float, free: int = 1) -> tuple[Array, Array, PseudoInverse]:
+    """Orthogonal columns, targets, and the block of these columns."""
     X, _ = problem(rng)
     Y = np.sin(2 * X[:, :1]) + noise * rng.standard_normal((ROWS, 1))
     K = np.hstack([np.ones((ROWS, free)), kernel_matrix("rbf", X, X[:20], 1.0)])
-    Q, _ = orthogonal_columns(K)
-    Q = Q.astype(np.float64)
-    h, f = (Q**2).sum(axis=0), (Q.T @ Y)[:, 0]
-    residual = float(np.sum((Y - Q @ (Q.T @ Y / h[:, None])) ** 2))
-    core = {"h": h[free:].copy(), "f2": f[free:] ** 2, "residual": residual}
-    core |= {"rows": float(ROWS), "unpenalised": float(free)}
-    return {"Q": Q, "Y": Y, "free": free, "core": core}
+    Q = orthogonal_columns(K)[0].astype(np.float64)
+    columns = PseudoInverse(ROWS, n_unpenalised=free)
+    for column in Q.T:
+        assert columns.append(column)
+    return Q, Y, columns
 
 
 @pytest.mark.parametrize("free", [0, 1])
 def test_OROLS_27_and_OROLS_29_and_OROLS_31_the_score_and_its_derivative(rng, free):
-    s = spectrum(rng, 0.3, free)
+    Q, Y, columns = problem_of_ridge(rng, 0.3, free)
     for lam in (0.0, 1e-6, 0.03, 2.0, 1e3):
-        gcv, rss, trace, cost, again = _core.ridge_scores(**s["core"], alpha=lam)
-        fit = ridge_fit(s["Q"], s["Y"], lam, free)
-        np.testing.assert_allclose([gcv, rss, trace], [fit.gcv, fit.rss, fit.trace], rtol=1e-10)
-        weights = fit.weights[free:, 0]
-        np.testing.assert_allclose(cost, fit.rss + lam * weights @ weights, rtol=1e-10)
+        fit = ridge_fit(Q, Y, lam, free)
+        rss = float((columns.residual(Y, ridge=lam) ** 2).sum())
+        gcv = columns.gcv(Y, ridge=lam)
+        np.testing.assert_allclose([gcv, rss, np.sqrt(ROWS * rss / gcv)], [fit.gcv, fit.rss, fit.trace], rtol=1e-10)
+        # Q is orthogonal to rounding only: the coefficients of the block are of its own columns
+        np.testing.assert_allclose(columns.solve(Y, ridge=lam), fit.weights, rtol=1e-8, atol=1e-10)
         # (28): the score is stationary exactly where (30) returns what it was given
         step = 1e-5 * max(lam, 1e-3)
-        slope = (ridge_fit(s["Q"], s["Y"], lam + step, free).gcv - fit.gcv) / step
-        assert np.sign(slope) == np.sign(lam - again)
+        slope = (ridge_fit(Q, Y, lam + step, free).gcv - fit.gcv) / step
+        assert np.sign(slope) == np.sign(lam - columns.reestimate(Y, ridge=lam))
 
 
 def minima(scores: Array) -> Array:
@@ -166,40 +166,27 @@ def minima(scores: Array) -> Array:
 @pytest.mark.parametrize("noise", [0.02, 0.2, 0.5, 1.0])
 @pytest.mark.parametrize("start", [0.0, 1e-6, 1.0, 1e3])
 def test_OROLS_30_the_fixed_point_is_the_minimum_of_gcv(rng, noise, start):
-    s = spectrum(rng, noise)
-    grid = np.exp(np.linspace(np.log(1e-8), np.log(1e4), 4001))
-    scores = np.array([_core.ridge_scores(**s["core"], alpha=g)[0] for g in grid])
+    Q, Y, columns = problem_of_ridge(rng, noise)
+    grid = np.exp(np.linspace(np.log(1e-8), np.log(1e4), 1001))
+    scores = np.array([columns.gcv(Y, ridge=g) for g in grid])
     step = np.log(grid[1] / grid[0])  # the grid cannot say more
-    precise = {"start": start, "floor": 0.0, "iterations": 5000, "tolerance": 1e-12}
 
-    lam = _core.ridge_minimum(**s["core"], **precise, everywhere=True)
-    assert abs(np.log(lam / grid[int(np.argmin(scores))])) <= step
-    assert _core.ridge_scores(**s["core"], alpha=lam)[0] <= scores.min() * (1 + 1e-12)
+    # the lowest minimum, unless it is below the floor of 1e-6 of the longest column
+    low = 1e-6 * float((Q[:, 1:] ** 2).sum(axis=0).max())
+    best, lowest = columns.best_ridge(Y), scores[grid >= low].min()
+    assert columns.gcv(Y, ridge=best) <= lowest * (1 + 1e-6)
 
     # (30) alone ends in a local minimum; at noise 0.2 there are two here
-    lam = _core.ridge_minimum(**s["core"], **precise, everywhere=False)
+    lam = start
+    for _ in range(5000):
+        before, lam = lam, columns.reestimate(Y, ridge=lam)
+        if abs(lam - before) <= 1e-12 * lam:
+            break
     places = grid[minima(scores)]
     assert len(places) == (2 if noise == 0.2 else 1)
     assert np.abs(np.log(lam / places)).min() <= step
     # and it is the point of (28)-(30) in matrices
-    np.testing.assert_allclose(lam, reestimated_ridge(s["Q"], s["Y"], start, 1), rtol=1e-6)
-
-
-def test_the_ridge_has_a_floor_and_a_ceiling():
-    h = np.array([4.0, 2.0, 1.0])
-    exact = {"h": h, "f2": h**2, "residual": 0.0, "rows": 10.0, "unpenalised": 1.0}
-    # y lies in the span: no noise, and the score falls to its end
-    assert (
-        _core.ridge_minimum(**exact, everywhere=False, start=1.0, floor=1e-6, iterations=1000, tolerance=1e-9) == 4e-6
-    )
-    nothing = {**exact, "f2": np.zeros(3), "residual": 1.0}
-    # y is orthogonal to every column: nothing to learn, and no NaN
-    for everywhere in (False, True):
-        assert np.isfinite(
-            _core.ridge_minimum(**nothing, everywhere=everywhere, start=1.0, floor=1e-6, iterations=100, tolerance=1e-6)
-        )
-    weak = {**exact, "f2": np.full(3, 1e-9), "residual": 1.0}
-    assert _core.ridge_minimum(**weak, everywhere=False, start=1.0, floor=1e-6, iterations=5000, tolerance=1e-9) == 4e8
+    np.testing.assert_allclose(lam, reestimated_ridge(Q, Y, start, 1), rtol=1e-6)
 
 
 # ---- selection

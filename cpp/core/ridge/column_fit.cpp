@@ -74,6 +74,11 @@ double ColumnFit::best_ridge(const ConstMatrixRef& Y) {
       Y, [&](const RidgeSpectrum& spectrum) { return spectrum.h.size() > 0 ? ridge_minimum(spectrum, 0.0) : 0.0; });
 }
 
+double ColumnFit::reestimate(const ConstMatrixRef& Y, double ridge) {
+  return of_spectrum(
+      Y, [&](const RidgeSpectrum& spectrum) { return spectrum.h.size() > 0 ? spectrum.reestimate(ridge) : ridge; });
+}
+
 Vector ColumnFit::error_reductions(const ConstMatrixRef& candidates, const ConstMatrixRef& Y, double ridge) {
   const Matrix rest = left(shrunk(projected(Y), 0.0));
   projected(candidates);

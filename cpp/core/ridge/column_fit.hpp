@@ -24,10 +24,11 @@ class ColumnFit {
   bool append(const ConstVectorRef& column) { return basis_.append(weighted(column).col(0)); }
   void pop() { basis_.pop(); }
 
-  Matrix solve(const ConstMatrixRef& Y, double ridge);     // a, size() x outputs
-  Matrix residual(const ConstMatrixRef& Y, double ridge);  // Y - K a
-  double gcv(const ConstMatrixRef& Y, double ridge);       // summed over the outputs
-  double best_ridge(const ConstMatrixRef& Y);              // of the smallest GCV: ridge_minimum
+  Matrix solve(const ConstMatrixRef& Y, double ridge);       // a, size() x outputs
+  Matrix residual(const ConstMatrixRef& Y, double ridge);    // Y - K a
+  double gcv(const ConstMatrixRef& Y, double ridge);         // summed over the outputs
+  double best_ridge(const ConstMatrixRef& Y);                // of the smallest GCV: ridge_minimum
+  double reestimate(const ConstMatrixRef& Y, double ridge);  // RidgeSpectrum::reestimate
   // By how much the cost falls when a candidate is appended: (q'y)^2 / (q'q + ridge) for the part q of each column
   // that is orthogonal to those before, over the outputs; 0 for a dependent one.
   Vector error_reductions(const ConstMatrixRef& candidates, const ConstMatrixRef& Y, double ridge);

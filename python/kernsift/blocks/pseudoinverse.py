@@ -226,6 +226,40 @@ class PseudoInverse(Part):
         """
         return self._core.best_ridge(Y)
 
+    def reestimate(self, Y: ArrayLike, *, ridge: float) -> float:
+        """Return the next ridge of the re-estimation formula [1]_, whose fixed points are stationary points of `gcv`.
+
+        Parameters
+        ----------
+        Y : array of shape (n_rows,) or (n_rows, n_outputs)
+        ridge : float
+
+        Returns
+        -------
+        float
+            Negative or NaN where the formula says nothing: no freedom is left, or no column reaches the targets.
+
+        References
+        ----------
+        .. [1] E. Andelić, M. Schafföner, M. Katz, S. E. Krüger and A. Wendemuth, "Kernel least-squares models using
+           updates of the pseudoinverse", Neural Computation 18(12), 2006.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from kernsift.blocks import PseudoInverse
+        >>> rng = np.random.default_rng(0)
+        >>> columns = PseudoInverse(50)
+        >>> for column in rng.standard_normal((20, 50)):
+        ...     done = columns.append(column)
+        >>> y, ridge = rng.standard_normal(50), 1.0
+        >>> for _ in range(200):
+        ...     ridge = columns.reestimate(y, ridge=ridge)
+        >>> columns.gcv(y, ridge=ridge) < columns.gcv(y, ridge=1.0)
+        True
+        """
+        return self._core.reestimate(Y, ridge)
+
     def error_reductions(self, candidates: ArrayLike, Y: ArrayLike, *, ridge: float = 0.0) -> Array:
         """Return by how much the minimum of `solve` falls when each candidate alone is appended.
 
