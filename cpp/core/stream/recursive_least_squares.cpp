@@ -143,7 +143,12 @@ Vector RecursiveLeastSquares::leverage(const Rows& X) {
   posterior_.settle();
   Matrix W(posterior_.dimension(), X.rows());
   coordinates(X, W);
-  return posterior_.spread(W).cwiseMax(0.0);
+  Vector out(X.rows()), image(W.rows());
+  for (Index r = 0; r < out.size(); ++r) {
+    posterior_.apply(W.col(r), image);
+    out[r] = std::max(W.col(r).dot(image), 0.0);
+  }
+  return out;
 }
 
 Vector RecursiveLeastSquares::deletion_scores() {
@@ -154,7 +159,7 @@ Vector RecursiveLeastSquares::deletion_scores() {
 
 Vector RecursiveLeastSquares::intercept() const {
   if (offset() == 0) return Vector::Zero(n_outputs());
-  return posterior_.intercept() - coefficients().transpose() * origin_;
+  return posterior_.theta().row(0).transpose() - coefficients().transpose() * origin_;
 }
 
 Vector RecursiveLeastSquares::noise_variance() const { return posterior_.cost() / std::max(counted(), 1.0); }

@@ -2,19 +2,19 @@
 // of its rounding.
 #pragma once
 
-#include "core/stream/basis.hpp"
+#include "core/kernel/dictionary.hpp"
+#include "core/kernel/kernel_span.hpp"
 
 namespace kernsift {
 
 class ResolvedSpan {
  public:
-  explicit ResolvedSpan(Kernel kernel) : basis_(std::move(kernel)) {}
+  explicit ResolvedSpan(Kernel kernel) : dictionary_(std::move(kernel)) {}
 
-  Index size() const { return basis_.size(); }
-  const Kernel& kernel() const { return basis_.kernel(); }
-  const Dictionary& dictionary() const { return basis_.dictionary(); }
-  const KernelSpan& span() const { return basis_.span(); }
-  const Rotations& rotations() const { return basis_.rotations(); }
+  Index size() const { return span_.size(); }
+  const Kernel& kernel() const { return dictionary_.kernel(); }
+  const Dictionary& dictionary() const { return dictionary_; }
+  const KernelSpan& span() const { return span_; }
 
   // Coordinates w = L^-1 k(x) of each row of X, a row each.
   void coordinates(const Rows& X, RowsOut out);
@@ -23,15 +23,17 @@ class ResolvedSpan {
   void novelty(const Rows& X, Vector& distance, Vector& bound);
   // The row joins unless its distance is lost in rounding (is_resolved).
   bool append(const double* x);
-  void remove(Index i) { basis_.remove(i); }
+  void remove(Index i);
 
-  void save(Arrays& arrays) const { basis_.save(arrays); }
-  void load(const Arrays& arrays) { basis_.load(arrays, false); }
+  void save(Arrays& arrays) const;
+  void load(const Arrays& arrays);
 
  private:
   void prepare(const Rows& X);
 
-  Basis basis_;
+  Dictionary dictionary_;
+  KernelSpan span_;
+  Rotations rotations_;      // workspace
   std::int64_t joined_ = 0;  // rows that ever joined: their numbers ascend
   PreparedRows rows_;        // workspace
   Matrix coordinates_;
