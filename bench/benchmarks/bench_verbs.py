@@ -443,7 +443,19 @@ class Overhead(Timed):
     """Microseconds of a call where there is nothing to compute: one row and one column."""
 
     params = (
-        ["update", "update_block", "grow_and_delete", "apply", "quadratic", "span", "append", "solve", "least_squares"],
+        [
+            "update",
+            "update_block",
+            "grow_and_delete",
+            "apply",
+            "quadratic",
+            "kernel",
+            "expand",
+            "span",
+            "append",
+            "solve",
+            "least_squares",
+        ],
     )
     param_names = ("verb",)
 
@@ -453,7 +465,8 @@ class Overhead(Timed):
         x = np.array([1e-3])
         X = x[None]
         inverse, columns = blocks.SymmetricInverse(ridge=1.0, size=1), blocks.PseudoInverse(1)
-        span, model = blocks.KernelSpan(blocks.Kernel("rbf")), blocks.RecursiveLeastSquares()
+        kernel, model = blocks.Kernel("rbf"), blocks.RecursiveLeastSquares()
+        span = blocks.KernelSpan(kernel)
         assert span.append(x)
         assert columns.append(x)
         assert model.update(x, 1.0)
@@ -463,6 +476,8 @@ class Overhead(Timed):
             "grow_and_delete": lambda: (inverse.grow(x, 5.0), inverse.delete(1)),
             "apply": lambda: inverse.apply(x),
             "quadratic": lambda: inverse.quadratic(x),
+            "kernel": lambda: kernel(X, X),
+            "expand": lambda: kernel.expand(X, X, x),
             "span": lambda: span.coordinates(x),
             "append": lambda: columns.append(x),
             "solve": lambda: columns.solve(x),

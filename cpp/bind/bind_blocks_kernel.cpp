@@ -67,6 +67,26 @@ py::object as_given(const py::handle& X, Array values) {
 constexpr Index kMatrixTile = 128;  // rows
 constexpr Index kShort = 5000;      // values made with the GIL
 
+// Workspace of short calls: what they allocate would take as long as their arithmetic.
+struct ShortCall {
+  PreparedRows left, right;
+  Panels elements;
+  Matrix K, coef;
+  Vector intercept;
+
+  void prepare(const Kernel& kernel, const Rows& X, const Rows& Z) {
+    kernel.prepare(X, left);
+    kernel.prepare(Z, right);
+    if (elements.n_features() != Z.cols()) elements = Panels(Z.cols());
+    elements.clear();
+    for (Index i = 0; i < Z.rows(); ++i) elements.append(right.coordinates(i), right.norm(i));
+  }
+  static ShortCall& of_this_thread() {
+    thread_local ShortCall call;
+    return call;
+  }
+};
+
 py::object matrix_of(AnyKernel& self, const py::handle& X, const py::handle& Z, int threads) {
   const Doubles left(X, "X"), right(Z, "Z");
   const auto x = left.rows(-1);
@@ -77,7 +97,16 @@ py::object matrix_of(AnyKernel& self, const py::handle& X, const py::handle& Z, 
               : right.dims() == 2                   ? array(z.rows())
                                                     : Array(std::vector<py::ssize_t>{});
   Eigen::Map<RowMatrix> result(out.mutable_data(), x.rows(), z.rows());
-  const auto work = [&] {
+  if (result.size() <= kShort) {
+    ShortCall& call = ShortCall::of_this_thread();
+    call.prepare(*kernel, x, z);
+    call.K.resize(call.elements.padded(), x.rows());
+    kernel->block(call.elements, call.left, 0, x.rows(), call.K);
+    result = call.K.topRows(z.rows()).transpose();
+    return as_given(X, std::move(out));
+  }
+  {
+    py::gil_scoped_release unlocked;  // only the buffers above are touched
     PreparedRows rows;
     kernel->prepare(z, rows);
     const Panels elements = panels_of(rows, 0, z.rows(), x.cols());
@@ -89,12 +118,6 @@ py::object matrix_of(AnyKernel& self, const py::handle& X, const py::handle& Z, 
       kernel->block(elements, tile, 0, count, K);
       result.middleRows(first, count) = K.topRows(z.rows()).transpose();
     });
-  };
-  if (result.size() > kShort) {
-    py::gil_scoped_release unlocked;  // only the buffers above are touched
-    work();
-  } else {
-    work();
   }
   return as_given(X, std::move(out));
 }
@@ -115,7 +138,6 @@ py::object expand_of(AnyKernel& self, const py::handle& X, const py::handle& Z, 
   const auto z = right.rows(-1);
   const auto c = coefficients.targets(z.rows());
   const auto kernel = self.of(z.cols());
-  const Vector intercept = Vector::Zero(c.cols());
   py::object out;
   if (is_single(X) && kernel->row().single != nullptr) {
     const SinglePrecision x = SinglePrecision::ensure(X);
@@ -127,7 +149,7 @@ py::object expand_of(AnyKernel& self, const py::handle& X, const py::handle& Z, 
     Eigen::Map<Single> result(values.mutable_data(), x.shape(0), c.cols());
     {
       py::gil_scoped_release unlocked;  // only the buffers above are touched
-      SingleExpansion(*kernel, z, c, intercept).evaluate(rows, result, threads);
+      SingleExpansion(*kernel, z, c, Vector::Zero(c.cols())).evaluate(rows, result, threads);
     }
     out = coefficients.dims() == 2 ? py::object(values) : values.attr("reshape")(-1);
   } else {
@@ -138,9 +160,14 @@ py::object expand_of(AnyKernel& self, const py::handle& X, const py::handle& Z, 
     Eigen::Map<RowMatrix> result(values.mutable_data(), x.rows(), c.cols());
     if (x.rows() * z.rows() > kShort) {
       py::gil_scoped_release unlocked;  // only the buffers above are touched
-      expand_rows(*kernel, z, c, intercept, x, threads, result);
+      expand_rows(*kernel, z, c, Vector::Zero(c.cols()), x, threads, result);
     } else {
-      expand_rows(*kernel, z, c, intercept, x, threads, result);
+      ShortCall& call = ShortCall::of_this_thread();
+      call.prepare(*kernel, x, z);
+      call.coef.setZero(call.elements.padded(), c.cols());
+      call.coef.topRows(c.rows()) = c;
+      call.intercept.setZero(c.cols());
+      kernel->expand(call.elements, call.coef, call.intercept, call.left, 0, x.rows(), result);
     }
     out = as_given(X, std::move(values));
   }
