@@ -252,9 +252,9 @@ class UnsymmetricInverseMachine(Machine):
 
 
 TestSymmetricInverse = SymmetricInverseMachine.TestCase
-TestSymmetricInverse.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestSymmetricInverse.settings = settings(stateful_step_count=40, deadline=None)
 TestUnsymmetricInverse = UnsymmetricInverseMachine.TestCase
-TestUnsymmetricInverse.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestUnsymmetricInverse.settings = settings(stateful_step_count=40, deadline=None)
 
 
 def test_inverses_are_what_the_equations_say(rng):

@@ -193,7 +193,7 @@ class SpanMachine(RuleBasedStateMachine):
 
 
 TestSpan = SpanMachine.TestCase
-TestSpan.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestSpan.settings = settings(stateful_step_count=40, deadline=None)
 
 
 def test_an_empty_span():

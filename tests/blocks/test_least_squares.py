@@ -146,7 +146,7 @@ class LeastSquaresMachine(RuleBasedStateMachine):
 
 
 TestLeastSquares = LeastSquaresMachine.TestCase
-TestLeastSquares.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+TestLeastSquares.settings = settings(stateful_step_count=25, deadline=None)
 
 
 @parametrize_with_checks([RecursiveLeastSquares(), RecursiveLeastSquares(fit_intercept=False)])

@@ -126,7 +126,7 @@ class PseudoInverseMachine(RuleBasedStateMachine):
 
 
 TestPseudoInverse = PseudoInverseMachine.TestCase
-TestPseudoInverse.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)
+TestPseudoInverse.settings = settings(stateful_step_count=20, deadline=None)
 
 
 def test_the_best_ridge_is_the_lowest_of_a_grid(rng):
