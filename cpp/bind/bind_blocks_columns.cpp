@@ -49,7 +49,7 @@ void bind_blocks_columns(py::module_& m) {
           py::arg("column"))
       .def("pop",
            [](Columns& s) {
-             if (s.part.size() == 0) throw std::invalid_argument("there is no column to pop: the size is 0");
+             if (s.size() == 0) throw std::invalid_argument("there is no column to pop: the size is 0");
              s.locked(work_of_columns(s, 1), [&] { s.part.pop(); });
            })
       .def(
@@ -112,18 +112,21 @@ void bind_blocks_columns(py::module_& m) {
            })
       .def("decomposition",
            [](Columns& s) {
-             Matrix Q(s.part.rows(), s.part.size());
+             Matrix Q, U;
+             Vector h;
              s.locked(work_of_columns(s, 1), [&] {
                OrthogonalBasis& basis = s.part.basis();
                basis.settle();
+               h = basis.h();
+               U = basis.U();
+               Q.resize(s.part.rows(), s.part.size());
                Vector q(basis.padded_rows());
                for (Index j = 0; j < Q.cols(); ++j) {
                  basis.column(j, q);
                  Q.col(j) = q.head(Q.rows());
                }
              });
-             return py::make_tuple(to_numpy(Q), vector_to_numpy(s.part.basis().h()),
-                                   to_numpy(Matrix(s.part.basis().U())));
+             return py::make_tuple(to_numpy(Q), vector_to_numpy(h), to_numpy(U));
            })
       .def(
           "restore",
@@ -131,8 +134,10 @@ void bind_blocks_columns(py::module_& m) {
             const Matrix columns = Doubles(Q, "Q").targets(s.part.rows());
             const Vector norms = Doubles(h, "h").vector(columns.cols());
             const Matrix upper = Doubles(U, "U").targets(columns.cols(), columns.cols());
-            s.part.basis().restore(columns, norms, upper);
-            s.n_refused = n_refused;
+            s.locked(0, [&] {
+              s.part.basis().restore(columns, norms, upper);
+              s.n_refused = n_refused;
+            });
           },
           py::arg("Q"), py::arg("h"), py::arg("U"), py::arg("n_refused"));
 

@@ -32,7 +32,7 @@ std::unique_ptr<Block<Part>> begun(const py::object& A, double ridge, Index size
 template <class Part>
 Array applied(Block<Part>& block, const py::handle& x, double work) {
   const Doubles given(x, "x");
-  const Index n = block.part.size();
+  const Index n = block.size();
   const auto X = given.rows(n);
   Array out = like(given, n);
   auto result = rows_of(out, X.rows());
@@ -57,7 +57,7 @@ void bind_symmetric(py::module_& m) {
           "update",
           [](Symmetric& s, const py::handle& x, double weight) {
             const Doubles given(x, "x");
-            const auto v = given.vector(s.part.size());
+            const auto v = given.vector(s.size());
             finite(weight, "weight");
             return s.changed(squared(v.size()), [&] { return s.part.update(v, weight); });
           },
@@ -66,9 +66,9 @@ void bind_symmetric(py::module_& m) {
           "update_block",
           [](Symmetric& s, const py::handle& X, const py::object& weights) {
             const Doubles given(X, "X");
-            const auto rows = given.rows(s.part.size());
+            const auto rows = given.rows(s.size());
             const Vector v = weights_of(weights, rows.rows());
-            return s.changed(squared(s.part.size()) * static_cast<double>(rows.rows()),
+            return s.changed(squared(s.size()) * static_cast<double>(rows.rows()),
                              [&] { return s.part.update_block(rows, v); });
           },
           py::arg("X"), py::arg("weights") = py::none())
@@ -76,7 +76,7 @@ void bind_symmetric(py::module_& m) {
           "grow",
           [](Symmetric& s, const py::handle& b, double c) {
             const Doubles given(b, "b");
-            const auto v = given.vector(s.part.size());
+            const auto v = given.vector(s.size());
             finite(c, "c");
             return s.changed(squared(v.size()), [&] { return s.part.grow(v, c); });
           },
@@ -85,7 +85,7 @@ void bind_symmetric(py::module_& m) {
           "border",
           [](Symmetric& s, const py::handle& w, double schur) {
             const Doubles given(w, "w");
-            const auto v = given.vector(s.part.size());
+            const auto v = given.vector(s.size());
             finite(schur, "schur");
             return s.changed(squared(v.size()), [&] { return s.part.border(v, schur); });
           },
@@ -93,27 +93,26 @@ void bind_symmetric(py::module_& m) {
       .def(
           "delete",
           [](Symmetric& s, Index i) {
-            i = index_of(i, s.part.size());
-            return s.changed(squared(s.part.size()), [&] { return s.part.remove(i); });
+            i = index_of(i, s.size());
+            return s.changed(squared(s.size()), [&] { return s.part.remove(i); });
           },
           py::arg("i"))
       .def(
-          "apply", [](Symmetric& s, const py::handle& x) { return applied(s, x, squared(s.part.size())); },
-          py::arg("x"))
+          "apply", [](Symmetric& s, const py::handle& x) { return applied(s, x, squared(s.size())); }, py::arg("x"))
       .def(
           "quadratic",
           [](Symmetric& s, const py::handle& x) -> py::object {
             const Doubles given(x, "x");
-            const auto X = given.rows(s.part.size());
+            const auto X = given.rows(s.size());
             const Vector out =
-                s.locked(squared(s.part.size()) * static_cast<double>(X.rows()), [&] { return s.part.quadratic(X); });
+                s.locked(squared(s.size()) * static_cast<double>(X.rows()), [&] { return s.part.quadratic(X); });
             if (given.dims() == 1) return py::float_(out[0]);
             return vector_to_numpy(out);
           },
           py::arg("x"))
       .def("diagonal",
            [](Symmetric& s) {
-             Array out = array(s.part.size());
+             Array out = array(s.size());
              auto values = vector_out(out);
              s.locked(0, [&] {
                for (Index i = 0; i < values.size(); ++i) values[i] = s.part.diagonal(i);
@@ -122,9 +121,9 @@ void bind_symmetric(py::module_& m) {
            })
       .def("log_det", [](Symmetric& s) { return s.locked(0, [&] { return s.part.log_det(); }); })
       .def("to_dense",
-           [](Symmetric& s) { return to_numpy(s.locked(squared(s.part.size()), [&] { return s.part.dense(); })); })
+           [](Symmetric& s) { return to_numpy(s.locked(squared(s.size()), [&] { return s.part.dense(); })); })
       .def("condition",
-           [](Symmetric& s) { return s.locked(1e6 + squared(s.part.size()), [&] { return s.part.condition(); }); })
+           [](Symmetric& s) { return s.locked(1e6 + squared(s.size()), [&] { return s.part.condition(); }); })
       .def(
           "restore",
           [](Symmetric& s, const py::handle& inverse, double log_det, Index n_refused) {
@@ -150,7 +149,7 @@ void bind_unsymmetric(py::module_& m) {
           "update",
           [](Unsymmetric& s, const py::handle& u, const py::handle& v, double weight) {
             const Doubles left(u, "u"), right(v, "v");
-            const auto a = left.vector(s.part.size()), b = right.vector(s.part.size());
+            const auto a = left.vector(s.size()), b = right.vector(s.size());
             finite(weight, "weight");
             return s.changed(3 * squared(a.size()), [&] { return s.part.update(a, b, weight); });
           },
@@ -159,11 +158,11 @@ void bind_unsymmetric(py::module_& m) {
           "update_block",
           [](Unsymmetric& s, const py::handle& U, const py::handle& V, const py::object& weights) {
             const Doubles left(U, "U"), right(V, "V");
-            const auto a = left.rows(s.part.size()), b = right.rows(s.part.size());
+            const auto a = left.rows(s.size()), b = right.rows(s.size());
             if (a.rows() != b.rows())
               right.fail("must have " + std::to_string(a.rows()) + " rows, one for each row of U");
             const Vector w = weights_of(weights, a.rows());
-            return s.changed(squared(s.part.size()) * static_cast<double>(a.rows()),
+            return s.changed(squared(s.size()) * static_cast<double>(a.rows()),
                              [&] { return s.part.update_block(a, b, w); });
           },
           py::arg("U"), py::arg("V"), py::arg("weights") = py::none())
@@ -171,7 +170,7 @@ void bind_unsymmetric(py::module_& m) {
           "grow",
           [](Unsymmetric& s, const py::handle& b, const py::handle& c, double d) {
             const Doubles column(b, "b"), row(c, "c");
-            const auto x = column.vector(s.part.size()), y = row.vector(s.part.size());
+            const auto x = column.vector(s.size()), y = row.vector(s.size());
             finite(d, "d");
             return s.changed(3 * squared(x.size()), [&] { return s.part.grow(x, y, d); });
           },
@@ -180,7 +179,7 @@ void bind_unsymmetric(py::module_& m) {
           "border",
           [](Unsymmetric& s, const py::handle& u, const py::handle& v, double schur) {
             const Doubles left(u, "u"), right(v, "v");
-            const auto a = left.vector(s.part.size()), b = right.vector(s.part.size());
+            const auto a = left.vector(s.size()), b = right.vector(s.size());
             finite(schur, "schur");
             return s.changed(squared(a.size()), [&] { return s.part.border(a, b, schur); });
           },
@@ -188,15 +187,15 @@ void bind_unsymmetric(py::module_& m) {
       .def(
           "delete",
           [](Unsymmetric& s, Index i) {
-            i = index_of(i, s.part.size());
-            return s.changed(2 * squared(s.part.size()), [&] { return s.part.remove(i); });
+            i = index_of(i, s.size());
+            return s.changed(2 * squared(s.size()), [&] { return s.part.remove(i); });
           },
           py::arg("i"))
       .def(
           "apply",
           [](Unsymmetric& s, const py::handle& x, bool transpose) {
             const Doubles given(x, "x");
-            const Index n = s.part.size();
+            const Index n = s.size();
             const auto X = given.rows(n);
             Array out = like(given, n);
             auto result = rows_of(out, X.rows());
@@ -216,7 +215,7 @@ void bind_unsymmetric(py::module_& m) {
           "quadratic",
           [](Unsymmetric& s, const py::handle& x, const py::handle& z) -> py::object {
             const Doubles left(x, "x"), right(z, "z");
-            const Index n = s.part.size();
+            const Index n = s.size();
             const auto X = left.rows(n), Z = right.rows(n);
             if (X.rows() != Z.rows())
               right.fail("must have " + std::to_string(X.rows()) + " rows, one for each row of x");
@@ -233,7 +232,7 @@ void bind_unsymmetric(py::module_& m) {
           py::arg("x"), py::arg("z"))
       .def("diagonal",
            [](Unsymmetric& s) {
-             Array out = array(s.part.size());
+             Array out = array(s.size());
              auto values = vector_out(out);
              s.locked(0, [&] { values = s.part.view().diagonal(); });
              return out;
@@ -241,11 +240,9 @@ void bind_unsymmetric(py::module_& m) {
       .def("log_det", [](Unsymmetric& s) { return s.locked(0, [&] { return s.part.log_det(); }); })
       .def("sign", [](Unsymmetric& s) { return s.locked(0, [&] { return s.part.sign(); }); })
       .def("to_dense",
-           [](Unsymmetric& s) {
-             return to_numpy(s.locked(squared(s.part.size()), [&] { return Matrix(s.part.view()); }));
-           })
+           [](Unsymmetric& s) { return to_numpy(s.locked(squared(s.size()), [&] { return Matrix(s.part.view()); })); })
       .def("condition",
-           [](Unsymmetric& s) { return s.locked(1e6 + squared(s.part.size()), [&] { return s.part.condition(); }); })
+           [](Unsymmetric& s) { return s.locked(1e6 + squared(s.size()), [&] { return s.part.condition(); }); })
       .def(
           "restore",
           [](Unsymmetric& s, const py::handle& inverse, double log_det, double sign, Index n_refused) {

@@ -190,12 +190,9 @@ Array gradient_of(AnyKernel& self, const py::handle& X, const py::handle& Z, con
 // A span of rows whose features are known with the first of them.
 class AnySpan {
  public:
-  explicit AnySpan(py::object kernel) : kernel_(std::move(kernel)) {}
+  explicit AnySpan(py::object kernel) : kept_(std::move(kernel)), kernel_(&kept_.cast<AnyKernel&>()) {}
   ResolvedSpan& of(const Eigen::Map<const RowMatrix>& X) {
-    if (!span_) {
-      const auto& kernel = kernel_.cast<AnyKernel&>();
-      span_.emplace(kernel.make(X.cols(), X.rows() > 0 ? Vector(X.row(0)) : Vector()));
-    }
+    if (!span_) span_.emplace(kernel_->make(X.cols(), X.rows() > 0 ? Vector(X.row(0)) : Vector()));
     if (X.cols() != span_->kernel().n_features())
       throw std::invalid_argument("rows must have " + std::to_string(span_->kernel().n_features()) + " numbers; got " +
                                   std::to_string(X.cols()));
@@ -203,10 +200,11 @@ class AnySpan {
   }
   Index size() const { return span_ ? span_->size() : 0; }
   std::optional<ResolvedSpan>& span() { return span_; }
-  const py::object& kernel() const { return kernel_; }
+  const AnyKernel& kernel() const { return *kernel_; }
 
  private:
-  py::object kernel_;
+  py::object kept_;
+  const AnyKernel* kernel_;
   std::optional<ResolvedSpan> span_;
 };
 using Span = Block<AnySpan>;
@@ -239,9 +237,8 @@ void bind_blocks_kernel(py::module_& m) {
           [](Span& s, const py::handle& X) -> py::tuple {
             const Doubles given(X, "X");
             const auto x = given.rows(-1);
-            ResolvedSpan& span = s.part.of(x);
             Vector distance, bound;
-            s.locked(2 * work_of_span(s, x.rows()), [&] { span.novelty(x, distance, bound); });
+            s.locked(2 * work_of_span(s, x.rows()), [&] { s.part.of(x).novelty(x, distance, bound); });
             if (given.dims() == 1) return py::make_tuple(distance[0], bound[0]);
             return py::make_tuple(vector_to_numpy(distance), vector_to_numpy(bound));
           },
@@ -251,10 +248,10 @@ void bind_blocks_kernel(py::module_& m) {
           [](Span& s, const py::handle& X) {
             const Doubles given(X, "X");
             const auto x = given.rows(-1);
-            ResolvedSpan& span = s.part.of(x);
-            Array out = like(given, span.size());
-            Eigen::Map<RowMatrix> result(out.mutable_data(), x.rows(), span.size());
-            s.locked(work_of_span(s, x.rows()), [&] { span.coordinates(x, result); });
+            const Index m = s.size();
+            Array out = like(given, m);
+            Eigen::Map<RowMatrix> result(out.mutable_data(), x.rows(), m);
+            s.locked(work_of_span(s, x.rows()), [&] { s.part.of(x).coordinates(x, result); });
             return out;
           },
           py::arg("X"))
@@ -262,7 +259,7 @@ void bind_blocks_kernel(py::module_& m) {
           "coefficients",
           [](Span& s, const py::handle& W) {
             const Doubles given(W, "W");
-            const auto w = given.rows(s.part.size());
+            const auto w = given.rows(s.size());
             Array out = like(given, w.cols());
             auto result = rows_of(out, w.rows());
             s.locked(work_of_span(s, w.rows()), [&] {
@@ -279,38 +276,44 @@ void bind_blocks_kernel(py::module_& m) {
           [](Span& s, const py::handle& x) {
             const Doubles given(x, "x");
             const auto v = given.vector(-1);
-            ResolvedSpan& span = s.part.of({v.data(), 1, v.size()});
-            return s.changed(work_of_span(s, 1), [&] { return span.append(v.data()); });
+            return s.changed(work_of_span(s, 1), [&] { return s.part.of({v.data(), 1, v.size()}).append(v.data()); });
           },
           py::arg("x"))
       .def(
           "delete",
           [](Span& s, Index i) {
-            i = index_of(i, s.part.size());
+            i = index_of(i, s.size());
             s.locked(3 * work_of_span(s, 1), [&] { s.part.span()->remove(i); });
           },
           py::arg("i"))
       .def("to_cholesky",
-           [](Span& s) { return s.part.span() ? to_numpy(Matrix(s.part.span()->span().factor())) : array(0, 0); })
+           [](Span& s) {
+             return to_numpy(s.locked(work_of_span(s, 1), [&] {
+               return s.part.span() ? Matrix(s.part.span()->span().factor()) : Matrix();
+             }));
+           })
       .def("state",
            [](Span& s) {
-             py::dict out;
-             if (!s.part.span()) return out;
              Arrays arrays;
-             s.locked(work_of_span(s, 1), [&] { s.part.span()->save(arrays); });
-             out = to_dict(arrays);
-             out["centre"] = to_numpy(s.part.span()->kernel().centre());
+             s.locked(work_of_span(s, 1), [&] {
+               if (!s.part.span()) return;
+               s.part.span()->save(arrays);
+               arrays.put("centre", s.part.span()->kernel().centre());
+             });
+             py::dict out = to_dict(arrays);
              return out;
            })
       .def(
           "restore",
           [](Span& s, const py::dict& state, Index n_refused) {
-            s.n_refused = n_refused;
-            if (state.empty()) return;
             const Arrays arrays = from_dict(state);
-            const Matrix& centre = arrays.get("centre");
-            s.part.span().emplace(s.part.kernel().cast<AnyKernel&>().make(centre.rows(), centre.col(0)));
-            s.part.span()->load(arrays);
+            s.locked(0, [&] {
+              s.n_refused = n_refused;
+              if (arrays.items().empty()) return;
+              const Matrix& centre = arrays.get("centre");
+              s.part.span().emplace(s.part.kernel().make(centre.rows(), centre.col(0)));
+              s.part.span()->load(arrays);
+            });
           },
           py::arg("state"), py::arg("n_refused"));
 }

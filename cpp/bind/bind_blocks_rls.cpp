@@ -5,6 +5,11 @@
 
 namespace kernsift {
 
+template <>
+Index size_of(const RecursiveLeastSquares& part) {
+  return part.n_features();
+}
+
 namespace {
 
 using Least = Block<RecursiveLeastSquares>;
@@ -46,7 +51,7 @@ void bind_blocks_rls(py::module_& m) {
           "update",
           [](Least& s, const py::handle& x, const py::handle& y, double weight) {
             const Doubles row(x, "x");
-            const auto values = row.vector(s.part.n_features());
+            const auto values = row.vector(s.size());
             const Index outputs = s.part.n_outputs();
             if (outputs == 1 && PyFloat_Check(y.ptr())) {
               const double target = finite(PyFloat_AS_DOUBLE(y.ptr()), "y");
@@ -67,7 +72,7 @@ void bind_blocks_rls(py::module_& m) {
           "update_block",
           [](Least& s, const py::handle& X, const py::handle& y, const py::object& weights) {
             const Doubles given(X, "X"), targets(y, "y");
-            const auto rows = given.rows(s.part.n_features());
+            const auto rows = given.rows(s.size());
             const auto Y = targets.targets(rows.rows(), s.part.n_outputs());
             const Vector v = weights_of(weights, rows.rows());
             for (const double weight : v) check_range(weight, Vector());
@@ -89,7 +94,7 @@ void bind_blocks_rls(py::module_& m) {
       .def(
           "delete",
           [](Least& s, Index i) {
-            i = index_of(i, s.part.n_features());
+            i = index_of(i, s.size());
             s.locked(work_of(s), [&] { s.part.remove(i); });
           },
           py::arg("i"))
@@ -97,7 +102,7 @@ void bind_blocks_rls(py::module_& m) {
           "predict",
           [](Least& s, const py::handle& X) {
             const Doubles given(X, "X");
-            const auto rows = given.rows(s.part.n_features());
+            const auto rows = given.rows(s.size());
             Array out = array(rows.rows(), s.part.n_outputs());
             auto result = rows_out(out);
             s.locked(static_cast<double>(rows.size()), [&] { s.part.predict(rows, result); });
@@ -108,7 +113,8 @@ void bind_blocks_rls(py::module_& m) {
           "predict_one",
           [](Least& s, const py::handle& x) -> py::object {
             const Doubles given(x, "x");
-            const Eigen::Map<const RowMatrix> row(given.vector(s.part.n_features()).data(), 1, s.part.n_features());
+            const auto values = given.vector(s.size());
+            const Eigen::Map<const RowMatrix> row(values.data(), 1, values.size());
             if (s.part.n_outputs() == 1) {
               RowMatrix out(1, 1);
               s.locked(0, [&] { s.part.predict(row, out); });
@@ -123,7 +129,7 @@ void bind_blocks_rls(py::module_& m) {
           "leverage",
           [](Least& s, const py::handle& X) {
             const Doubles given(X, "X");
-            const auto rows = given.rows(s.part.n_features());
+            const auto rows = given.rows(s.size());
             return vector_to_numpy(
                 s.locked(work_of(s) * static_cast<double>(rows.rows()), [&] { return Vector(s.part.leverage(rows)); }));
           },
@@ -156,8 +162,10 @@ void bind_blocks_rls(py::module_& m) {
           "restore",
           [](Least& s, const py::dict& state, Index n_refused) {
             const Arrays arrays = from_dict(state);
-            s.part.load(arrays);
-            s.n_refused = n_refused;
+            s.locked(0, [&] {
+              s.part.load(arrays);
+              s.n_refused = n_refused;
+            });
           },
           py::arg("state"), py::arg("n_refused"));
 }

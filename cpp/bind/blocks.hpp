@@ -133,6 +133,12 @@ inline Eigen::Map<RowMatrix> rows_of(Array& out, Index rows) {
   return {out.mutable_data(), rows, rows > 0 ? out.size() / rows : 0};
 }
 
+// What the arguments of a call must fit.
+template <class Part>
+Index size_of(const Part& part) {
+  return part.size();
+}
+
 // A part of the core behind a lock. Short work keeps the GIL where the lock is free: releasing it costs as much as a
 // product with 50 x 50 numbers.
 template <class Part>
@@ -144,15 +150,24 @@ struct Block {
   template <class... A>
   explicit Block(A&&... a) : part(std::forward<A>(a)...) {}
 
+  // The size that the arguments of this call are checked against: work begins only if it is still that.
+  Index size() const {
+    checked() = {this, size_of(part)};
+    return checked().size;
+  }
   template <class Work>
   auto locked(double flops, Work&& work) {
     constexpr double kShort = 1e5;
     if (flops < kShort) {
       const std::unique_lock<ModelMutex> lock(mutex, std::try_to_lock);
-      if (lock.owns_lock()) return work();
+      if (lock.owns_lock()) {
+        check();
+        return work();
+      }
     }
     py::gil_scoped_release unlocked;  // `work` touches the part and numpy buffers held by the caller only
     const std::lock_guard<ModelMutex> lock(mutex);
+    check();
     return work();
   }
   // Of a change that can be refused: counted.
@@ -163,6 +178,21 @@ struct Block {
       if (!done) ++n_refused;
       return done;
     });
+  }
+
+ private:
+  struct Checked {
+    const void* block = nullptr;
+    Index size = 0;
+  };
+  static Checked& checked() {
+    thread_local Checked last;
+    return last;
+  }
+  void check() const {
+    const Checked last = std::exchange(checked(), Checked{});
+    if (last.block == this && last.size != size_of(part))
+      throw std::runtime_error("another thread changed the size of this block during the call: call again");
   }
 };
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import runpy
 import subprocess
 import sys
@@ -107,6 +108,30 @@ def test_threads_share_a_block(rng):
         thread.join()
     expected = np.linalg.inv(np.eye(150) + X.T @ X)
     np.testing.assert_allclose(inverse.to_dense(), expected, atol=1e-12)
+
+
+def test_a_size_that_changes_during_a_call_is_an_error_and_nothing_worse(rng):
+    """One thread grows and deletes, another multiplies: vectors of the size of the moment, or an error."""
+    inverse, ended = blocks.SymmetricInverse(ridge=1.0, size=400), threading.Event()
+
+    def change() -> None:
+        for _ in range(60):
+            inverse.grow(np.zeros(inverse.size), 1.0)
+            inverse.delete(-1)
+        ended.set()
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    right = 0
+    while not ended.is_set():
+        x = np.ones(inverse.size)
+        try:
+            right += bool((inverse.apply(x) == 1.0).all() and len(x) in (400, 401))
+        except (ValueError, RuntimeError) as error:
+            assert re.search("length|numbers|another thread", str(error))  # noqa: PT017
+    thread.join()
+    assert right
+    np.testing.assert_array_equal(inverse.to_dense(), np.eye(400))
 
 
 # --- functions
