@@ -138,9 +138,13 @@ class SymmetricInverseMachine(Machine):
         self.refused(lambda: self.part.update(x, -2 * most))
         self.refused(lambda: self.part.update_block(np.vstack([x, x]), [1.0, -4 * most - 1.0]))
         self.refused(lambda: self.part.grow(self.B[0], self.B[0, 0] - 0.1))
-        self.refused(lambda: self.part.grow(self.B[0], float(self.B[0, 0])))
         self.refused(lambda: self.part.border(x, -1.0))
         self.refused(lambda: self.part.update(np.full(n, 1e200), 1.0))
+        # singular but for rounding, which grows with what happened: in a matrix of which nothing was lost
+        B = random_spd(self.rng, n)
+        self.part, kept = SymmetricInverse(B), self.part
+        self.refused(lambda: self.part.grow(B[0], float(B[0, 0])))
+        self.part = kept
 
     @rule()
     def bad_input_changes_nothing(self):

@@ -121,8 +121,8 @@ bool DefiniteInverse::grow(const ConstVectorRef& b, double c) {
   if (image_.size() < n) image_.resize(grown_capacity(image_.size(), n));
   auto w = image_.head(n);
   inverse_.apply_settled(b, w);
-  const double explained = b.dot(w), schur = c - explained;
-  if (!(schur > kLeastPivot * (std::abs(c) + std::abs(explained)))) return false;
+  const double schur = c - b.dot(w);
+  if (!(schur > kLeastPivot * (std::abs(c) + b.norm() * w.norm()))) return false;
   return append(w, schur);
 }
 
