@@ -450,6 +450,27 @@ def test_a_row_that_is_not_finite_is_not_learned_by_any_memory(bad):
         assert pickle.dumps(model) == before
 
 
+@pytest.mark.parametrize("far", [1e60, 1e155, 1e300])
+def test_a_row_too_far_for_the_linear_part_is_refused(far):
+    """k(x, x) is 1 wherever a row is, but its square in the linear part overflows."""
+    X, Y, _ = moving(120, seed=24)
+    y = Y[:, 0]
+    model = OnlineLSSVMRegressor(gamma=0.5).partial_fit(X, y)
+    before = pickle.dumps(model)
+    row = np.array([far, -far])
+    for call in (
+        lambda: model.update(row, 1.0),
+        lambda: model.partial_fit(np.vstack([X, row]), np.r_[y, 1.0]),
+        lambda: model.prequential(np.vstack([X, row]), np.r_[y, 1.0]),
+        lambda: model.refit(np.vstack([X, row]), np.r_[y, 1.0]),
+    ):
+        with pytest.raises(ValueError, match="x is too large|X is too large in row 120"):
+            call()
+        assert pickle.dumps(model) == before
+    without = OnlineLSSVMRegressor(gamma=0.5, linear=False).partial_fit(np.vstack([X, row]), np.r_[y, 1.0])
+    assert np.isfinite(without.predict(X)).all()
+
+
 # --- what is read -----------------------------------------------------------------------------------------------------
 
 
