@@ -464,7 +464,7 @@ def test_a_row_too_far_for_the_linear_part_is_refused(far):
         lambda: model.prequential(np.vstack([X, row]), np.r_[y, 1.0]),
         lambda: model.refit(np.vstack([X, row]), np.r_[y, 1.0]),
     ):
-        with pytest.raises(ValueError, match="x is too large|X is too large in row 120"):
+        with pytest.raises(ValueError, match=r"x is too large|X is too large in row 120"):
             call()
         assert pickle.dumps(model) == before
     without = OnlineLSSVMRegressor(gamma=0.5, linear=False).partial_fit(np.vstack([X, row]), np.r_[y, 1.0])
