@@ -597,3 +597,18 @@ def test_BEYOND_B7_a_hundred_thousand_rows_with_churn_do_not_drift(factor):
     w = np.vstack([np.ones(len(at)), np.linalg.solve(L, KERNEL(basis, at))])
     own = w.T @ state["theta"][:, 0] + state["level"][0]
     np.testing.assert_allclose(own, expected[1], atol=1e-9 * size)
+
+
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_a_bank_without_constant_and_kernels_predicts_nothing(outputs):
+    X, _, _ = moving(60, seed=25)
+    y = np.zeros((60, outputs)) if outputs > 1 else np.zeros(60)
+    model = OnlineLSSVMRegressor(gamma=0.5, fit_intercept=False, linear=False).partial_fit(X, y)
+    assert model.n_basis_ == 0
+    mean, _ = model.predict(X, return_std=True)
+    np.testing.assert_array_equal(mean, y)
+    np.testing.assert_array_equal(model.predict_one(X[0]), y[0])
+    model.prune(3)
+    for x, target in zip(X, y, strict=True):
+        model.update(x, target if outputs > 1 else float(target))
+    np.testing.assert_array_equal(model.predict(X), y)
