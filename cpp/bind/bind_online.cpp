@@ -142,7 +142,7 @@ void update(Guarded<Model>& self, const Array& x, const py::object& y, double we
   bool fits = true;
   self.change_one([&] {
     self.model.prepare_row(row);
-    fits = self.model.prepared_self() <= kLargest;
+    fits = self.model.prepared_size(row) <= kLargest;
     if (fits) self.model.learn_prepared(target, weight);
   });
   if (!fits)

@@ -51,8 +51,9 @@ struct Block {
   Vector v;
 };
 
-// Rows Python lets through: finite, targets and k(x, x) of at most 1e100.
-Block some_rows(Bytes& bytes, const Kernel& kernel, Index outputs, Index most = 200) {
+// Rows Python lets through: finite, targets and k(x, x) of at most 1e100, and as much of a linear part of these scales.
+Block some_rows(Bytes& bytes, const Kernel& kernel, Index outputs, Index most = 200,
+                const std::vector<double>& linear = {}) {
   const Index lengths[] = {1, 1, 1, 2, 2, 3, 7, 20, 65},
               long_ones[] = {200, 2100};  // two blocks; a part of a second pass
   const Index n = std::min(most, bytes.chance(4) ? bytes.one_of(long_ones) : bytes.one_of(lengths));
@@ -76,7 +77,12 @@ Block some_rows(Bytes& bytes, const Kernel& kernel, Index outputs, Index most = 
   PreparedRows prepared;
   kernel.prepare(block.X, prepared);
   for (Index i = 0; i < n; ++i) {
-    if (!(kernel.self(prepared, i) <= kLargest) || !block.X.row(i).allFinite()) block.X.row(i).setZero();
+    double beside = 0;
+    for (std::size_t j = 0; j < linear.size(); ++j) {
+      const double z = linear[j] * (block.X(i, static_cast<Index>(j)) - kernel.centre()[static_cast<Index>(j)]);
+      beside += z * z;
+    }
+    if (!(kernel.self(prepared, i) + beside <= kLargest) || !block.X.row(i).allFinite()) block.X.row(i).setZero();
     block.Y.row(i) = block.Y.row(i).cwiseMax(-kLargest).cwiseMin(kLargest);
   }
   return block;
@@ -213,7 +219,7 @@ void online(Bytes& bytes) {
   Index left = settings.max_basis > 0 ? kMostRows : 200;  // without a cap every row may become a kernel
   for (Index step = 0; step < kMostSteps && left > 0 && bytes.more(); ++step) {
     const Index way = bytes.below(10);
-    const Block rows = some_rows(bytes, kernel, outputs, left);
+    const Block rows = some_rows(bytes, kernel, outputs, left, settings.linear);
     const Index n = rows.X.rows();
     left -= n;
     RowMatrix out(n, outputs), more(n, outputs);

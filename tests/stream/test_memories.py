@@ -450,6 +450,27 @@ def test_a_row_that_is_not_finite_is_not_learned_by_any_memory(bad):
         assert pickle.dumps(model) == before
 
 
+@pytest.mark.parametrize("far", [1e60, 1e155, 1e300])
+def test_a_row_too_far_for_the_linear_part_is_refused(far):
+    """k(x, x) is 1 wherever a row is, but its square in the linear part overflows."""
+    X, Y, _ = moving(120, seed=24)
+    y = Y[:, 0]
+    model = OnlineLSSVMRegressor(gamma=0.5).partial_fit(X, y)
+    before = pickle.dumps(model)
+    row = np.array([far, -far])
+    for call in (
+        lambda: model.update(row, 1.0),
+        lambda: model.partial_fit(np.vstack([X, row]), np.r_[y, 1.0]),
+        lambda: model.prequential(np.vstack([X, row]), np.r_[y, 1.0]),
+        lambda: model.refit(np.vstack([X, row]), np.r_[y, 1.0]),
+    ):
+        with pytest.raises(ValueError, match=r"x is too large|X is too large in row 120"):
+            call()
+        assert pickle.dumps(model) == before
+    without = OnlineLSSVMRegressor(gamma=0.5, linear=False).partial_fit(np.vstack([X, row]), np.r_[y, 1.0])
+    assert np.isfinite(without.predict(X)).all()
+
+
 # --- what is read -----------------------------------------------------------------------------------------------------
 
 
@@ -604,3 +625,18 @@ def test_late_targets_weigh_memories_by_what_they_predicted_when_the_row_came(de
     assert_equal_beliefs(model._core, truth, X[:20])
     at_once = log.memories[1][0]  # the weight of the first, had nothing been late
     assert np.abs(np.log(model.experts_[0]["weight"] / at_once)) > 0.1
+
+
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_a_bank_without_constant_and_kernels_predicts_nothing(outputs):
+    X, _, _ = moving(60, seed=25)
+    y = np.zeros((60, outputs)) if outputs > 1 else np.zeros(60)
+    model = OnlineLSSVMRegressor(gamma=0.5, fit_intercept=False, linear=False).partial_fit(X, y)
+    assert model.n_basis_ == 0
+    mean, _ = model.predict(X, return_std=True)
+    np.testing.assert_array_equal(mean, y)
+    np.testing.assert_array_equal(model.predict_one(X[0]), y[0])
+    model.prune(3)
+    for x, target in zip(X, y, strict=True):
+        model.update(x, target if outputs > 1 else float(target))
+    np.testing.assert_array_equal(model.predict(X), y)

@@ -52,6 +52,10 @@ class Basis {
     dictionary_.block(rows, first, X.rows(), W.block(offset_, 0, dictionary_.padded(), X.rows()));
     coordinates(X, W.topLeftCorner(dimension(), X.rows()));
   }
+  // |scale (x - centre)|^2: what the linear part adds to k(x, x).
+  double linear_self(const ConstVectorRef& x) const {
+    return scale_.size() > 0 ? scale_.cwiseProduct(x - dictionary_.kernel().centre()).squaredNorm() : 0.0;
+  }
   // Squared distance to the span, as it comes out: rounding may make it negative.
   double distance(const ConstVectorRef& w, double k_self) const { return k_self - w.tail(size()).squaredNorm(); }
 

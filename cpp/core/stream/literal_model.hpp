@@ -46,6 +46,7 @@ class LiteralModel {
   }
   void prepare_row(const ConstVectorRef& x) { one_.prepare(dictionary_.kernel(), x, prepared_); }
   double prepared_self() const { return dictionary_.kernel().self(prepared_, 0); }
+  double prepared_size(const ConstVectorRef&) const { return prepared_self(); }
   void learn_prepared(const ConstVectorRef& y, double v);
   void predict_one(const ConstVectorRef& x, VectorRef out);
   void variance_one(VectorRef out);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/base/arrays.hpp"
 
@@ -16,6 +17,7 @@ class Novelty {
  public:
   void add(double novelty) {
     constexpr double kMemory = 0.99;
+    if (!std::isfinite(novelty)) return;  // of a row of k(x, x) = 0
     recent_ += (1.0 - kMemory) * (novelty - recent_);
     ++rows_;
     ever_ += (novelty - ever_) / rows_;

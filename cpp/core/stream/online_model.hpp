@@ -80,6 +80,8 @@ class OnlineModel {
   // The same in two steps, for a caller that must know k(x, x) in between: only the second changes the model.
   void prepare_row(const ConstVectorRef& x) { one_.prepare(dictionary().kernel(), x, prepared_); }
   double prepared_self() const { return dictionary().kernel().self(prepared_, 0); }
+  // k(x, x) with all there is beside the kernels: its square must not overflow.
+  double prepared_size(const ConstVectorRef& x) const { return prepared_self() + state_.basis().linear_self(x); }
   void learn_prepared(const ConstVectorRef& y, double v);
   void predict_one(const ConstVectorRef& x, VectorRef out);
   // Variance of a new observation at the row of the last `predict_one`.

@@ -33,7 +33,7 @@ bool scores_after_growth(const RowScalars& row, const ConstMatrixRef& beta, cons
 }
 
 void PruningScores::reserve(Index kernels) {
-  if (diagonal_.size() >= kernels) return;
+  if (diagonal_.size() >= kernels && lagging_.rho.rows() > 0) return;  // rows lag behind before there are kernels too
   const Index n = grown_capacity(diagonal_.size(), kernels), outputs = beta_.cols();
   for (Vector* v : {&diagonal_, &kappa_, &border_}) v->conservativeResize(n);
   unit_.conservativeResize(whole_packets(n + 1));

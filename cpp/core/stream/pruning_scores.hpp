@@ -99,7 +99,7 @@ class PruningScores {
   Vector border_;  // w_b, the border of P^-1 in a growth that is exact on recent rows, once needed
   bool border_known_ = false;
   Vector unit_;  // workspace
-  Matrix image_, fresh_;
+  Matrix image_, fresh_ = Matrix(0, 2);
 };
 
 }  // namespace kernsift

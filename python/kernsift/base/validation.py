@@ -253,8 +253,16 @@ def check_one_row(estimator: Any, x: Array) -> None:
         raise ValueError(f"feature {which} of x is {x[j]}: give finite numbers")
 
 
-def check_rows(kernel: Any, X: Array) -> None:
-    """Refuse rows whose kernel with themselves has a square that may overflow."""
+def check_rows(kernel: Any, X: Array, linear: Sequence[float] = ()) -> None:
+    """Refuse rows whose kernel with themselves, or linear part of these scales, has a square that may overflow."""
+    if linear:
+        with np.errstate(over="ignore"):
+            bad = ~(np.square(X * linear).sum(axis=1) <= LARGEST)
+        if bad.any():
+            raise ValueError(
+                f"X is too large in row {int(np.argmax(bad))} for a linear part beside the kernels: the square of its "
+                f"size is beyond {LARGEST:g} and overflows; rescale X or set linear=False"
+            )
     if kernel.stationary:
         return  # k(x, x) is 1
     with np.errstate(over="ignore"):

@@ -148,8 +148,8 @@ class RiverStream:
         for name, values in columns.items():
             if name in self._place:
                 out[:, self._place[name]] = values
-        if n_targets and self._check_each:
-            check_rows(self._core.kernel, out)
+        if n_targets:
+            check_rows(self._core.kernel, out, self._core.settings["linear"])
         return out, frame
 
     # --- river's interface ---

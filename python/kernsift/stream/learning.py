@@ -133,7 +133,7 @@ class Learning(CallbackSupport, OnlineParameters):
                 self._warm_up = tuple(np.array(part) for part in so_far)
                 gamma = "scale" if restart else None
         core = self._begin(rows, whole, gamma) if restart else self._fitted()
-        check_rows(core.kernel, rows.X)
+        check_rows(core.kernel, rows.X, core.settings["linear"])
         self._core = core
         seen = core.rows_seen
         try:
@@ -212,7 +212,7 @@ class Learning(CallbackSupport, OnlineParameters):
             learned, step = first, first + delay
         while learned < n:
             core = self._fitted()
-            check_rows(core.kernel, rows.X[learned:])
+            check_rows(core.kernel, rows.X[learned:], core.settings["linear"])
             until = self._until_widths(rows.weight[learned:], restart=False)
             end = n if until is None else learned + until
             for part, due in self._between_choices([slice(learned, end)], core):

@@ -53,7 +53,7 @@ class OnlineModel(Learning):
             with transaction(self, *self._former) as new:
                 new._fit_rows(rows)
             core = self._core
-        check_rows(core.kernel, rows.X)
+        check_rows(core.kernel, rows.X, core.settings["linear"])
         core.refit(*rows, n_threads(self.n_jobs))
         if self.alpha == "gcv":
             core.choose_ridge()
