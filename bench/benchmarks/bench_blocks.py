@@ -33,7 +33,7 @@ class Quiet(Timed):
         for engine in ("orthonormal", "inverse"):
             model = kernsift.OnlineLSSVMRegressor(
                 gamma=5.0 / d, alpha=1.0, novelty_tol=0.5, admission="novelty", max_basis=None, fit_intercept=False,
-                engine=engine,
+                engine=engine, forgetting=1.0, linear=False,
             )  # fmt: skip
             self.models[engine] = model.partial_fit(centres, np.sin(centres[:, 0]))
             assert model.n_basis_ == m
@@ -80,7 +80,8 @@ class OneRow(Timed):
         self.X = centres[rng.integers(m, size=500)] + NOISE * rng.standard_normal((500, d)) / np.sqrt(d)
         self.y = np.sin(self.X[:, 0])
         self.gamma = 5.0 / d
-        self.model = kernsift.OnlineLSSVMRegressor(gamma=self.gamma, novelty_tol=0.5, max_basis=None)
+        one = {"forgetting": 1.0, "linear": False}
+        self.model = kernsift.OnlineLSSVMRegressor(gamma=self.gamma, novelty_tol=0.5, max_basis=None, **one)
         self.model.partial_fit(centres, np.sin(centres[:, 0]))
         self.rival = SGDRegressor().fit(self.X, self.y)
         mean = np.array([self.model.predict_one(x) for x in self.X])

@@ -29,6 +29,8 @@ def make(engine: str, m: int, gamma: float = GAMMA) -> BaseEstimator:
         max_basis=m,
         fit_intercept=False,
         engine=engine,
+        forgetting=1.0,
+        linear=False,
     )
 
 

@@ -29,6 +29,7 @@ class River(Timed):
         self.y = np.sin(self.X[:, 0]) + 0.1 * rng.standard_normal(len(self.X))
         self.rows = [{f"feature_{j}": value for j, value in enumerate(row)} for row in self.X.tolist()]
         parameters: dict[str, Any] = {"gamma": 1.0 / d, "max_basis": m, "novelty_tol": 1e-4, "admission": "novelty"}
+        parameters |= {"forgetting": 1.0, "linear": False}  # what the adapter adds is in units of a row
         self.native = OnlineLSSVMRegressor(**parameters)
         estimator = kernsift.OnlineLSSVMRegressor(**parameters)
         self.converted = compat.convert_sklearn_to_river(estimator)

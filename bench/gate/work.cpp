@@ -194,10 +194,10 @@ void predict() {
   std::vector<std::int64_t> victim(300);
   model.learn(t.X.topRows(300), Y.topRows(300), t.ones.head(300), {apriori, {outcome.data(), victim.data()}});
   model.settle();
-  Vector spread(1500), delta(1500);
+  RowMatrix variance(1500, 1);
   measured([&] {
     model.predict(t.X, out);
-    model.variance(t.X, spread, delta);
+    model.variance(t.X, variance);
   });
 }
 

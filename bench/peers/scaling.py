@@ -100,8 +100,9 @@ def stable(a: Arrays, task: Task) -> tuple[Any, Any]:
     centres = 5.0 * rng.standard_normal((m, d))
     X = centres[rng.integers(m, size=10_000)] + 0.01 * rng.standard_normal((10_000, d))
     y = np.sin(X[:, 0])
+    one = {"forgetting": 1.0, "linear": False}
     model = kernsift.OnlineLSSVMRegressor(
-        gamma=5.0 / d, alpha=1.0, novelty_tol=0.5, admission="novelty", max_basis=None, fit_intercept=False
+        gamma=5.0 / d, alpha=1.0, novelty_tol=0.5, admission="novelty", max_basis=None, fit_intercept=False, **one
     ).partial_fit(centres, np.sin(centres[:, 0]))
     model.partial_fit(X[: 3 * m], y[: 3 * m])
     return lambda: model.partial_fit(X, y), lambda _: {"rows": len(X)}

@@ -46,8 +46,9 @@ def cases(mode: str, data: Path | None) -> Iterator[Case]:
 
 def stable(a: Arrays, task: Task) -> tuple[Any, Any]:
     X, y, m = a["X"], a["y"], task["m"]
+    one = {"forgetting": 1.0, "linear": False}  # as the rivals have it
     model = kernsift.OnlineLSSVMRegressor(
-        gamma=5.0 / 54, alpha=1.0, novelty_tol=0.5, admission="novelty", max_basis=None, fit_intercept=False
+        gamma=5.0 / 54, alpha=1.0, novelty_tol=0.5, admission="novelty", max_basis=None, fit_intercept=False, **one
     ).partial_fit(X[:m], y[:m])
     model.partial_fit(X[m : 4 * m], y[m : 4 * m])  # long enough to be known as quiet
 

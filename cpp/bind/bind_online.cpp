@@ -104,19 +104,21 @@ void refit(Guarded<Model>& self, const Array& X, const Array& Y, const Array& we
 // predicts row i and learns row i - delay; of all steps those from `begin` to `end`, to the last if that is negative.
 template <class Model>
 py::tuple prequential(Guarded<Model>& self, const Array& X, const Array& Y, const Array& weights, Index delay,
-                      bool with_variance, Index begin, Index end) {
+                      bool with_variance, Index begin, Index end, Array& members) {
   Model& model = self.model;
   const Samples samples(self, X, Y, weights);
   const auto &x = samples.x, &y = samples.y;
   Array apriori = array(x.rows(), y.cols()), variance = array(with_variance ? x.rows() : 0, y.cols());
   py::array_t<std::int64_t> n_basis(x.rows());
-  auto f = rows_out(apriori), s2 = rows_out(variance);
+  if (members.shape(0) != 0 && members.shape(0) != x.rows())
+    throw std::invalid_argument("members must have one row per row of X, or none");
+  auto f = rows_out(apriori), s2 = rows_out(variance), each = rows_out(members);
   std::int64_t* const sizes = n_basis.mutable_data();
   const Index steps = end < 0 ? x.rows() + delay : std::min(end, x.rows() + delay);
   for (Index first = std::max<Index>(begin, 0); first < steps; first += kRowsBetweenSignals) {
     self.changed([&] {
       kernsift::prequential(model, x, y, samples.v, delay, first, std::min(first + kRowsBetweenSignals, steps), f, s2,
-                            sizes);
+                            each, sizes);
     });
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
   }
@@ -183,12 +185,13 @@ auto reading_matrix(Read read) {
   };
 }
 
-// A model with other features or outputs, from the state that `change` makes of this one's.
+// A model with other features or outputs, from the settings and the state that `change` makes of this one's.
 template <class Model, class Change>
 auto remade(const Guarded<Model>& self, const Kernel& kernel, Index n_outputs, Change change) {
-  const auto now = self.settled([&] { return std::make_pair(self.model.settings(), self.model.save()); });
+  auto now = self.settled([&] { return std::make_pair(self.model.settings(), self.model.save()); });
+  const Arrays state = change(now.first, now.second);
   auto made = std::make_unique<Guarded<Model>>(kernel, n_outputs, now.first);
-  made->model.load(change(now.second));
+  made->model.load(state);
   return made;
 }
 
@@ -231,8 +234,8 @@ void bind_engine(py::module_& m, const char* name) {
       .def("learn", &learn<M>, py::arg("X").noconvert(), py::arg("Y").noconvert(), py::arg("sample_weight").noconvert(),
            py::arg("exact_apriori") = true, py::arg("threads") = 1)
       .def("prequential", &prequential<M>, py::arg("X").noconvert(), py::arg("Y").noconvert(),
-           py::arg("sample_weight").noconvert(), py::arg("delay"), py::arg("with_variance"), py::arg("begin") = 0,
-           py::arg("end") = -1)
+           py::arg("sample_weight").noconvert(), py::arg("delay"), py::arg("with_variance"), py::arg("begin"),
+           py::arg("end"), py::arg("members").noconvert())
       .def("update", &update<M>, py::arg("x").noconvert(), py::arg("y"), py::arg("sample_weight"))
       .def(
           "predict_one",
@@ -280,15 +283,19 @@ void bind_engine(py::module_& m, const char* name) {
             centre.head(d) = self.kernel.centre();
             const Kernel wider(self.kernel.kind(), std::move(gamma), self.kernel.degree(), self.kernel.coef0(),
                                std::move(centre));
-            return remade(self, wider, self.n_outputs,
-                          [&](const Arrays& state) { return with_features(state, d, count); });
+            return remade(self, wider, self.n_outputs, [&](OnlineSettings& settings, const Arrays& state) {
+              const Arrays wider = with_features(state, settings, d, count);
+              auto& linear = settings.linear;
+              if (!linear.empty()) linear.resize(static_cast<std::size_t>(d + count), linear.back());
+              return wider;
+            });
           },
           py::arg("widths"))
       .def(
           "add_outputs",
           [](const Model& self, Index count) {
             return remade(self, self.kernel, self.n_outputs + count,
-                          [&](const Arrays& state) { return with_outputs(state, count); });
+                          [&](const OnlineSettings&, const Arrays& state) { return with_outputs(state, count); });
           },
           py::arg("count"))
       .def("soundness",
@@ -316,30 +323,26 @@ void bind_engine(py::module_& m, const char* name) {
           "variance",
           [](const Model& self, const Array& X, Index threads) {
             const auto x = rows(X, self.kernel.n_features(), "X");
-            Array spread = array(x.rows()), delta = array(x.rows());
-            auto s = vector_out(spread), d = vector_out(delta);
-            self.settled([&] { self.model.variance(x, s, d, threads); });
-            return py::make_tuple(spread, delta);
+            Array variance = array(x.rows(), self.n_outputs);
+            auto v = rows_out(variance);
+            self.settled([&] { self.model.variance(x, v, threads); });
+            return variance;
           },
           py::arg("X").noconvert(), py::arg("threads") = 1)
       .def_property_readonly("alpha",
                              [](const Model& self) { return self.locked([&] { return self.model.settings().alpha; }); })
       // Of one moment, whatever another thread learns meanwhile: so do these two.
       .def(
-          "predict_with_spread",
+          "predict_with_variance",
           [](const Model& self, const Array& X, Index threads) {
             const auto x = rows(X, self.kernel.n_features(), "X");
-            Array out = array(x.rows(), self.n_outputs), spread = array(x.rows()), delta = array(x.rows());
-            auto f = rows_out(out);
-            auto s = vector_out(spread), d = vector_out(delta);
-            double alpha = 0;
-            const Vector noise = self.settled([&] {
+            Array out = array(x.rows(), self.n_outputs), variance = array(x.rows(), self.n_outputs);
+            auto f = rows_out(out), v = rows_out(variance);
+            self.settled([&] {
               self.model.predict(x, f, threads);
-              self.model.variance(x, s, d, threads);
-              alpha = self.model.settings().alpha;  // the ridge may change
-              return noise_variance(self.model);
+              self.model.variance(x, v, threads);
             });
-            return py::make_tuple(out, spread, delta, vector_to_numpy(noise), alpha);
+            return py::make_tuple(out, variance);
           },
           py::arg("X").noconvert(), py::arg("threads") = 1)
       .def_property_readonly("expansion",
@@ -351,6 +354,22 @@ void bind_engine(py::module_& m, const char* name) {
                                  return self.model.intercept();
                                });
                                return py::make_tuple(to_numpy(basis), to_numpy(coef), vector_to_numpy(intercept));
+                             })
+      // Of each memory: how much it keeps, its weight, and the root mean square of its errors before it learned each of
+      // the last rows (outputs x memories).
+      .def_property_readonly("memories",
+                             [](const Model& self) {
+                               std::vector<double> kept;
+                               Vector weights = Vector::Ones(1);
+                               Matrix errors(self.n_outputs, 0);
+                               self.settled([&] {
+                                 kept = self.model.settings().forgetting;
+                                 if constexpr (kBeyondThePapers<M>) {
+                                   weights = self.model.state().mixture().weights();
+                                   errors = self.model.state().mixture().errors();
+                                 }
+                               });
+                               return py::make_tuple(kept, vector_to_numpy(weights), to_numpy(errors));
                              })
       .def_property_readonly("settings", &settings_of<M>)
       .def_property_readonly("n_outputs", [](const Model& self) { return self.n_outputs; })
@@ -364,6 +383,7 @@ void bind_engine(py::module_& m, const char* name) {
       .def_property_readonly(
           "coef", [](const Model& self) { return to_numpy(self.settled([&] { return self.coefficients(); })); })
       .def_property_readonly("intercept", reading_vector<M>([](const M& x) { return x.intercept(); }))
+      .def_property_readonly("slopes", reading_matrix<M>([](const M& x) { return x.slopes(); }))
       .def_property_readonly("cost", reading_vector<M>([](const M& x) { return x.cost(); }))
       .def_property_readonly("gcv", reading_vector<M>([](const M& x) { return gcv(x); }))
       .def_property_readonly("noise_variance", reading_vector<M>([](const M& x) { return noise_variance(x); }))
@@ -392,6 +412,7 @@ void bind_online(py::module_& m) {
         return model;
       },
       py::arg("engine"), py::arg("kernel"), py::arg("settings"), py::arg("state"));
+  m.def("recent_rows_memory", &RecentRows::memory_needed, py::kw_only(), py::arg("rows"), py::arg("outputs"));
   bind_engine<OnlineModel>(m, "OnlineLSSVM");
   bind_engine<LiteralModel>(m, "OnlineInverse");
 }

@@ -1,7 +1,10 @@
 // Settings by name: the table of a settings struct as keywords and as a dict.
 #pragma once
 
+#include <pybind11/stl.h>
+
 #include <string>
+#include <vector>
 
 #include "bind/bind.hpp"
 #include "core/stream/online_settings.hpp"
@@ -18,6 +21,13 @@ inline py::object setting_to_python(OnFull policy) { return py::cast(on_full_nam
 template <class T>
 void setting_from_python(const py::handle& given, T& value) {
   value = py::cast<T>(given);
+}
+// A list, or a number that stands for a list of one.
+inline void setting_from_python(const py::handle& given, std::vector<double>& values) {
+  if (py::isinstance<py::float_>(given))
+    values = {py::cast<double>(given)};
+  else
+    values = py::cast<std::vector<double>>(given);
 }
 inline void setting_from_python(const py::handle& given, Rule& rule) {
   rule = admission_rule(py::cast<std::string>(given));

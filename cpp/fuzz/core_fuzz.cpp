@@ -91,7 +91,7 @@ Admission some_admission(Bytes& bytes) {
 
 double some_ridge(Bytes& bytes) { return bytes.chance(96) ? std::min(bytes.positive(kMost), kLargest) : 0.1; }
 
-OnlineSettings some_settings(Bytes& bytes, bool beyond_the_papers) {
+OnlineSettings some_settings(Bytes& bytes, Index features, bool beyond_the_papers) {
   OnlineSettings settings{};
   settings.alpha = some_ridge(bytes);
   settings.admission = some_admission(bytes);
@@ -101,15 +101,23 @@ OnlineSettings some_settings(Bytes& bytes, bool beyond_the_papers) {
   settings.hysteresis = bytes.chance(64) ? 0.5 : 1.0;
   const Index way = bytes.below(6);
   if (!beyond_the_papers) return settings;
-  const double forgetting[] = {1e-6, 0.1, 0.9, 0.999};
-  if (way == 1) settings.forgetting = bytes.one_of(forgetting);
-  if (way == 1 || way == 2) settings.exact_rows = bytes.below(12);
+  if (way == 1) {
+    const double forgetting[] = {1e-6, 0.1, 0.9, 0.999, 1.0};
+    for (double& factor : settings.forgetting) factor = bytes.one_of(forgetting);
+    for (Index more = bytes.below(4); more > 0; --more) settings.forgetting.push_back(bytes.one_of(forgetting));
+  }
+  if (bytes.chance(96)) {
+    const double scale[] = {0.0, 1e-8, 0.5, 1.0};
+    for (Index j = 0; j < features; ++j) settings.linear.push_back(bytes.one_of(scale));
+  }
+  settings.level = !bytes.chance(64);
+  if (way == 2) settings.exact_rows = bytes.below(12);
   if (way == 3 && settings.max_basis > 0) settings.swap_until = 1 + bytes.below(40);
   if (way == 4) {
     settings.window = true;
     settings.exact_rows = 2 + bytes.below(20);
   }
-  if (settings.alpha > 0 || way == 0) return settings;
+  if (settings.alpha > 0 || (way == 0 && settings.linear.empty())) return settings;
   settings.alpha = 0.1;
   return settings;
 }
@@ -180,7 +188,7 @@ void load_foreign(Bytes& bytes, Model& model) {
 // What only one engine has: another ridge, and a second pass.
 void beyond_the_papers(Bytes& bytes, OnlineModel& model, const Block& rows, LearnLog log) {
   const OnlineSettings settings = model.settings();
-  if (bytes.chance(128) && settings.forgetting == 1) {
+  if (bytes.chance(128)) {
     model.settle();
     model.change_ridge(some_ridge(bytes));
   } else if (!settings.window && (rows.v.array() > 0).any()) {
@@ -198,7 +206,7 @@ template <class Model>
 void online(Bytes& bytes) {
   const Kernel kernel = some_kernel(bytes);
   const Index outputs = 1 + bytes.below(2);
-  const OnlineSettings settings = some_settings(bytes, std::is_same_v<Model, OnlineModel>);
+  const OnlineSettings settings = some_settings(bytes, kernel.n_features(), std::is_same_v<Model, OnlineModel>);
   Model model(kernel, outputs, settings);
   std::vector<std::uint8_t> outcome;
   std::vector<std::int64_t> victim;
@@ -223,14 +231,16 @@ void online(Bytes& bytes) {
     } else if (way == 5) {
       model.settle();
       model.predict(rows.X, out);
-      Vector spread(n), delta(n);
-      model.variance(rows.X, spread, delta);
+      RowMatrix variance(n, outputs);
+      model.variance(rows.X, variance);
       gcv(model);
       log_evidence(model);
     } else if (way == 6 && n < 100) {
       const Index delay = bytes.below(5);
       std::vector<std::int64_t> sizes(static_cast<std::size_t>(n));
-      prequential(model, rows.X, rows.Y, rows.v, delay, 0, n + delay, out, more, sizes.data());
+      RowMatrix members = RowMatrix::Constant(
+          delay > 0 ? n : 0, outputs * static_cast<Index>(settings.forgetting.size()), std::nan(""));
+      prequential(model, rows.X, rows.Y, rows.v, delay, 0, n + delay, out, more, members, sizes.data());
     } else if (way == 7 && model.rows_learned() > 0 && settings.alpha > 0) {
       model.settle();
       model.prune(1 + bytes.below(8));

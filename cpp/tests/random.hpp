@@ -16,4 +16,11 @@ inline kernsift::RowMatrix normal_rows(kernsift::Index n, kernsift::Index d, uns
   return X;
 }
 
+inline kernsift::Matrix symmetric(kernsift::Index n, unsigned seed) {
+  const kernsift::Matrix A = normal_rows(n, n, seed);
+  return A + A.transpose();
+}
+
+constexpr double kRounding = 1e-13;  // a few hundred units in the last place of sums of at most 40 terms of size 1
+
 }  // namespace check

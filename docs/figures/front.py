@@ -12,13 +12,7 @@ head = ROWS // 10
 figure, (above, below) = plt.subplots(2, 1, figsize=(6.4, 4.6), sharex=True, height_ratios=[2.2, 1])
 width = 400
 contenders = (
-    (
-        _demo.KernsiftForgetting,
-        f"kernsift:\nOnlineLSSVMRegressor(forgetting={_demo.FORGETTING})",
-        BLUE,
-        "-",
-        (400, 0.018),
-    ),
+    (_demo.Kernsift, "kernsift:\nOnlineLSSVMRegressor", BLUE, "-", (400, 0.018)),
     (_demo.RandomFeaturesSGD, "scikit-learn:\nRBFSampler + SGDRegressor", ORANGE, "--", (4700, 0.2)),
 )
 for contender, name, colour, style, place in contenders:

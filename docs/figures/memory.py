@@ -1,4 +1,4 @@
-"""A change and the memory: running error for several factors of forgetting, and against the factor."""
+"""A change and the memory: running error of single memories and of the default, and against the memory."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -21,9 +21,9 @@ def errors(y, **settings):
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.3), width_ratios=[1.5, 1])
 shown = {
-    "no forgetting": ({}, GREY, ":"),
-    "forgetting=0.995": ({"forgetting": 0.995}, BLUE, "-"),
-    "window=400": ({"window": 400}, ORANGE, "--"),
+    "forgetting=1.0": ({"forgetting": 1.0}, GREY, ":"),
+    "forgetting=0.99": ({"forgetting": 0.99}, ORANGE, "--"),
+    "default": ({}, BLUE, "-"),
 }
 for name, (settings, colour, style) in shown.items():
     square = np.convolve(errors(y, **settings) ** 2, np.full(150, 1 / 150), "valid")
@@ -36,7 +36,8 @@ memory = np.array([30, 60, 120, 250, 500, 1000, 2000, 4000])
 for target, colour, style, label in ((y, BLUE, "o-", "one jump"), (slow, GREEN, "^-.", "slow drift")):
     found = [np.sqrt(np.mean(errors(target, forgetting=1 - 1 / m)[500:] ** 2)) for m in memory]
     right.semilogx(memory, found, style, color=colour, label=label)
+    right.axhline(np.sqrt(np.mean(errors(target)[500:] ** 2)), color=colour, linestyle="--", linewidth=0.8)
 right.axhline(0.2, color="0.8", linewidth=0.8, zorder=0)
 plain(right.xaxis, [30, 120, 500, 2000])
-right.set(xlabel="memory in rows, 1 / (1 − forgetting)", ylabel="RMSE of the whole stream")
+right.set(xlabel="memory in rows, 1 / (1 − forgetting)", ylabel="RMSE of the whole stream (dashed: default)")
 right.legend(fontsize=8)

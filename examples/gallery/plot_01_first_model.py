@@ -64,14 +64,8 @@ assert abs(inside.mean() - 0.954) < 0.02
 
 _, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 ax.plot(X[::4, 0], y[::4], ".", color="0.7", markersize=4, label="readings (every fourth)")
-ax.fill_between(
-    grid[:, 0],
-    mean - 2 * std,
-    mean + 2 * std,
-    color="C0",
-    alpha=0.2,
-    label="two standard deviations",
-)
+low, high = mean - 2 * std, mean + 2 * std
+ax.fill_between(grid[:, 0], low, high, color="C0", alpha=0.2, label="two standard deviations")
 ax.plot(grid[:, 0], curve(grid), "k--", linewidth=1, label="the curve behind them")
 ax.plot(grid[:, 0], mean, color="C0", linewidth=2, label="prediction")
 at = model.basis_vectors_

@@ -34,14 +34,8 @@ mean, std = model.predict(grid, return_std=True)
 print(f"noise estimated at {np.sqrt(model.noise_variance_):.3f}; it is {NOISE}")
 
 _, ax = plt.subplots(figsize=(7.5, 4), layout="constrained")
-ax.fill_between(
-    grid[:, 0],
-    mean - 2 * std,
-    mean + 2 * std,
-    color="C0",
-    alpha=0.2,
-    label="two standard deviations",
-)
+low, high = mean - 2 * std, mean + 2 * std
+ax.fill_between(grid[:, 0], low, high, color="C0", alpha=0.2, label="two standard deviations")
 ax.plot(X[:, 0], y, ".", color="0.55", markersize=3, label="data")
 ax.plot(grid[:, 0], curve(grid), "k--", linewidth=1, label="curve")
 ax.plot(grid[:, 0], mean, color="C0", linewidth=2, label="prediction")

@@ -36,7 +36,8 @@ def reading(i):
 # %%
 # Predict, then learn, row by row.
 
-settings = {"gamma": 0.5, "max_basis": 80, "forgetting": 0.999}
+# The scale of a linear part would be that of the first row, which has two features.
+settings = {"gamma": 0.5, "max_basis": 80, "linear": False}
 
 
 def race(model):

@@ -14,15 +14,9 @@ import numpy
 import sklearn
 
 import kernsift
+from kernsift.base.threads import cpus
 from kernsift.cli import commands as _cli
 from kernsift.cli import demo as _demo
-
-
-def _threads() -> int:
-    """Processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def info() -> int:
@@ -33,7 +27,7 @@ def info() -> int:
         "scikit-learn": sklearn.__version__,
         "python": f"{platform.python_version()} ({platform.python_implementation()})",
         "platform": platform.platform(),
-        "threads": f"{_threads()} usable; the core works in the thread that calls it",
+        "threads": f"{cpus()} usable; the core works in the thread that calls it",
         "KERNSIFT_ISA": os.environ.get("KERNSIFT_ISA", "(not set)"),
         **kernsift.build_config(),
     }
@@ -92,18 +86,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     if options.command == "info":
         return info()
-    if options.command != "demo":
-        try:
-            return _cli.run(options)
-        except KeyboardInterrupt:
-            print("\nstopped", file=sys.stderr)
-            return 130
-    if options.rows < 1000:
+    if options.command == "demo" and options.rows < 1000:
         run.error(f"--rows is {options.rows}; the stream needs at least 1000 rows, half before the change")
-    if options.seed < 0:
+    if options.command == "demo" and options.seed < 0:
         run.error(f"--seed is {options.seed}; it must be 0 or more")
-    path = None if options.no_plot else options.plot or Path("kernsift-demo.png")
     try:
+        if options.command != "demo":
+            return _cli.run(options)
+        path = None if options.no_plot else options.plot or Path("kernsift-demo.png")
         return demo(options.rows, options.seed, path, options.plot is not None)
     except KeyboardInterrupt:
         print("\nstopped", file=sys.stderr)

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone, is_classifier
 
 from . import _core
+from .base.arrays import Array
 from .base.validation import take_over
 from .io.record_batches import numbers_of
 from .subset.base import SubsetBase
@@ -28,7 +29,7 @@ except ImportError as error:
 
 __all__ = ["fit"]
 
-Rows = tuple[NDArray[np.float64], NDArray[Any], NDArray[np.float64] | None]
+Rows = tuple[Array, NDArray[Any], Array | None]
 
 
 def fit(
@@ -51,8 +52,8 @@ def fit(
     y : dask array or series, or name (list of names) of the target column of X
     sample_weight : dask array or series, or name of a column, optional
     sample : int or (X, y), default=20_000
-        Rows the basis is chosen on: so many of all partitions, or these arrays.  The draw does not depend on how the
-        rows are partitioned.
+        Rows the basis is chosen on: a number of rows of all partitions, or these arrays.  The draw does not depend on
+        how the rows are partitioned.
     classes : array-like, optional
         Labels of a classifier; found by a look at all rows if not given.
     split_every : int, default=8
@@ -265,7 +266,7 @@ def _sample(
     return X, y, weight, found
 
 
-Drawn = tuple[NDArray[np.uint64], NDArray[np.float64], NDArray[Any], NDArray[np.float64], NDArray[Any] | None]
+Drawn = tuple[NDArray[np.uint64], Array, NDArray[Any], Array, NDArray[Any] | None]
 
 
 def _draw(part: Rows, count: int, want_classes: bool) -> Drawn:

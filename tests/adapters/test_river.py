@@ -13,6 +13,7 @@ pd = pytest.importorskip("pandas", reason="needs pandas")
 
 from kernsift.river import OnlineLSSVMClassifier, OnlineLSSVMRegressor  # noqa: E402
 from river import checks, compat, datasets, evaluate, linear_model, metrics, preprocessing  # noqa: E402
+from support.streams import PLAIN  # noqa: E402
 
 MODELS = [
     OnlineLSSVMRegressor(),
@@ -80,14 +81,16 @@ def test_rows_are_learned_as_the_estimator_learns_them(parameters):
     np.testing.assert_allclose(predicted, expected.predict(X), rtol=0, atol=1e-10)
 
 
+@pytest.mark.parametrize("linear", [False, "auto"])
 @pytest.mark.parametrize("parameters", PARAMETERS)
-def test_a_feature_that_comes_late_was_zero_before(parameters):
+def test_a_feature_that_comes_late_was_zero_before(parameters, linear):
     X, y = rows()
     X[:50, 1] = X[50::7, 1] = 0.0  # absent at first, and missing now and then later
-    always, late = (OnlineLSSVMRegressor(gamma=0.5, **parameters) for _ in range(2))
-    for x, target in zip(X, y, strict=True):
+    always, late = (OnlineLSSVMRegressor(gamma=0.5, linear=linear, **parameters) for _ in range(2))
+    for i, (x, target) in enumerate(zip(X, y, strict=True)):
         row = as_dict(x)
-        always.learn_one(row, target)
+        # how many features the first row has is the scale of a linear part
+        always.learn_one(row if i or not linear else {"a": row["a"], "c": row["c"]}, target)
         late.learn_one({name: value for name, value in row.items() if value != 0.0}, target)
     assert late.n_basis == always.n_basis > 2
     for x in X:
@@ -121,8 +124,8 @@ def test_a_class_that_comes_late_was_there_before(parameters):
 def test_two_classes_decide_as_the_estimator_does():
     X, y = rows(200)
     labels = y > 0
-    model = OnlineLSSVMClassifier(gamma=0.5)
-    expected = kernsift.OnlineLSSVMClassifier(gamma=0.5)
+    model = OnlineLSSVMClassifier(gamma=0.5, **PLAIN)  # a constant with a ridge tells 0 and 1 from -1 and 1
+    expected = kernsift.OnlineLSSVMClassifier(gamma=0.5, **PLAIN)
     for i, x in enumerate(X):
         model.learn_one(as_dict(x), labels[i])
         expected.partial_fit(X[i : i + 1], labels[i : i + 1], classes=[False, True])

@@ -9,19 +9,6 @@ import kernsift
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from kernsift import (
-    FeatureVectorSelector,
-    LSSVMClassifier,
-    LSSVMRegressor,
-    OROLSClassifier,
-    OROLSRegressor,
-    SparseLSSVMClassifier,
-    SparseLSSVMRegressor,
-    SubsetLSSVMClassifier,
-    SubsetLSSVMRegressor,
-    learn_gamma,
-    tune,
-)
 from kernsift.select.selectors import SELECTORS
 from sklearn.base import clone, is_classifier
 
@@ -31,36 +18,42 @@ from sklearn.base import clone, is_classifier
 SAME = 1e-9
 
 MODELS: dict[str, Any] = {
-    "subset": SubsetLSSVMRegressor(max_basis=8),
-    "subset, loo": SubsetLSSVMRegressor(max_basis=8, alpha="loo", gamma="median"),
-    "subset, cycles": SubsetLSSVMRegressor(max_basis=6, cycles=3, oversample=2.0),
-    "subset, held out": SubsetLSSVMRegressor(max_basis=20, size="held-out"),
-    "subset, polished": SubsetLSSVMRegressor(max_basis=6, polish=5),
-    "subset, learned": SubsetLSSVMRegressor(max_basis=8, gamma="learn"),
-    "subset, selector": SubsetLSSVMRegressor(basis=FeatureVectorSelector(n_components=8, random_state=1)),
-    "subset, no ridge": SubsetLSSVMRegressor(max_basis=8, alpha=0.0),
-    "subset classes": SubsetLSSVMClassifier(max_basis=8),
-    "dense": LSSVMRegressor(),
-    "dense, loo": LSSVMRegressor(alpha="loo", gamma="loo"),
-    "dense, median": LSSVMRegressor(gamma="median", alpha="loo"),
-    "dense, learned": LSSVMRegressor(gamma="learn"),
-    "dense, robust": LSSVMRegressor(robust=True, alpha=1.0),
-    "dense classes": LSSVMClassifier(alpha="loo"),
-    "isls": SparseLSSVMRegressor(max_basis=8),
-    "isls, by error": SparseLSSVMRegressor(max_basis=None, tol=0.01, alpha="loo"),
-    "isls, few": SparseLSSVMRegressor(max_basis=8, max_start=20, gamma="median"),
-    "isls, coefficient": SparseLSSVMRegressor(max_basis=8, pruning="coefficient", step=0.1),
-    "isls classes": SparseLSSVMClassifier(max_basis=8),
-    "sls": SparseLSSVMRegressor(max_basis=8, method="sls", tol=0.01, alpha="loo"),
-    "sls, reselected": SparseLSSVMRegressor(max_basis=8, method="sls", alpha="loo", reselect=True, step=0.2),
-    "orols": OROLSRegressor(),
-    "orols, settled": OROLSRegressor(stop="alpha", gamma="median"),
-    "orols, learned": OROLSRegressor(gamma="learn", max_basis=20),
-    "ols": OROLSRegressor(selection="error-reduction"),
-    "ols, 59": OROLSRegressor(selection="error-reduction", n_candidates=59, gammas=[0.3, 3.0]),
-    "orols classes": OROLSClassifier(),
-    "ols-59 classes": OROLSClassifier(selection="error-reduction", n_candidates=59, basis="shared"),
-    **{f"subset, {name}": SubsetLSSVMRegressor(basis=name, max_basis=8) for name in SELECTORS if name != "pruned"},
+    "subset": kernsift.SubsetLSSVMRegressor(max_basis=8),
+    "subset, loo": kernsift.SubsetLSSVMRegressor(max_basis=8, alpha="loo", gamma="median"),
+    "subset, cycles": kernsift.SubsetLSSVMRegressor(max_basis=6, cycles=3, oversample=2.0),
+    "subset, held out": kernsift.SubsetLSSVMRegressor(max_basis=20, size="held-out"),
+    "subset, polished": kernsift.SubsetLSSVMRegressor(max_basis=6, polish=5),
+    "subset, learned": kernsift.SubsetLSSVMRegressor(max_basis=8, gamma="learn"),
+    "subset, selector": kernsift.SubsetLSSVMRegressor(
+        basis=kernsift.FeatureVectorSelector(n_components=8, random_state=1)
+    ),
+    "subset, no ridge": kernsift.SubsetLSSVMRegressor(max_basis=8, alpha=0.0),
+    "subset classes": kernsift.SubsetLSSVMClassifier(max_basis=8),
+    "dense": kernsift.LSSVMRegressor(),
+    "dense, loo": kernsift.LSSVMRegressor(alpha="loo", gamma="loo"),
+    "dense, median": kernsift.LSSVMRegressor(gamma="median", alpha="loo"),
+    "dense, learned": kernsift.LSSVMRegressor(gamma="learn"),
+    "dense, robust": kernsift.LSSVMRegressor(robust=True, alpha=1.0),
+    "dense classes": kernsift.LSSVMClassifier(alpha="loo"),
+    "isls": kernsift.SparseLSSVMRegressor(max_basis=8),
+    "isls, by error": kernsift.SparseLSSVMRegressor(max_basis=None, tol=0.01, alpha="loo"),
+    "isls, few": kernsift.SparseLSSVMRegressor(max_basis=8, max_start=20, gamma="median"),
+    "isls, coefficient": kernsift.SparseLSSVMRegressor(max_basis=8, pruning="coefficient", step=0.1),
+    "isls classes": kernsift.SparseLSSVMClassifier(max_basis=8),
+    "sls": kernsift.SparseLSSVMRegressor(max_basis=8, method="sls", tol=0.01, alpha="loo"),
+    "sls, reselected": kernsift.SparseLSSVMRegressor(max_basis=8, method="sls", alpha="loo", reselect=True, step=0.2),
+    "orols": kernsift.OROLSRegressor(),
+    "orols, settled": kernsift.OROLSRegressor(stop="alpha", gamma="median"),
+    "orols, learned": kernsift.OROLSRegressor(gamma="learn", max_basis=20),
+    "ols": kernsift.OROLSRegressor(selection="error-reduction"),
+    "ols, 59": kernsift.OROLSRegressor(selection="error-reduction", n_candidates=59, gammas=[0.3, 3.0]),
+    "orols classes": kernsift.OROLSClassifier(),
+    "ols-59 classes": kernsift.OROLSClassifier(selection="error-reduction", n_candidates=59, basis="shared"),
+    **{
+        f"subset, {name}": kernsift.SubsetLSSVMRegressor(basis=name, max_basis=8)
+        for name in SELECTORS
+        if name != "pruned"
+    },
 }
 
 
@@ -94,7 +87,7 @@ def check(model: Any, X: np.ndarray, y: np.ndarray, v: np.ndarray, seed: int) ->
         fitted = clone(model).set_params(random_state=seed).fit(rows, targets, sample_weight=weight)
         known = fitted.basis_indices_ >= 0
         np.testing.assert_array_equal(rows[fitted.basis_indices_[known]], fitted.basis_vectors_[known])
-        if isinstance(fitted, SubsetLSSVMRegressor):
+        if isinstance(fitted, kernsift.SubsetLSSVMRegressor):
             for k in fitted.basis_indices_[known]:
                 used = np.ones(len(rows), bool) if weight is None else weight > 0
                 assert k == np.flatnonzero((rows == rows[k]).all(axis=1) & used)[0], "not the first of equal rows"
@@ -130,7 +123,7 @@ def test_the_default_chooses_the_same_kernels_for_repeated_and_for_permuted_rows
         X = rng.uniform(-3, 3, (150, 1))
         y = np.sin(2 * X[:, 0]) + 0.2 * rng.standard_normal(150)
         kernel = ["rbf", "laplacian", "matern52"][seed % 3]
-        check(SubsetLSSVMRegressor(max_basis=8, kernel=kernel), X, y, rng.integers(0, 4, 150), seed)
+        check(kernsift.SubsetLSSVMRegressor(max_basis=8, kernel=kernel), X, y, rng.integers(0, 4, 150), seed)
 
 
 def test_the_selector_and_learned_widths_and_tune_are_the_same_too():
@@ -138,11 +131,14 @@ def test_the_selector_and_learned_widths_and_tune_are_the_same_too():
     v = np.random.default_rng(3).integers(0, 4, 60)
     chosen, widths, tuned = [], [], []
     for rows, targets, weight in forms(X, y, v, 3):
-        selector = FeatureVectorSelector(n_components=10, random_state=0).fit(rows, sample_weight=weight)
+        selector = kernsift.FeatureVectorSelector(n_components=10, random_state=0).fit(rows, sample_weight=weight)
         chosen.append(selector.basis_vectors_)
-        widths.append(learn_gamma(rows, targets, sample_weight=weight, random_state=0).gamma)
-        for model in (SubsetLSSVMRegressor(max_basis=8, random_state=0), SparseLSSVMRegressor(max_basis=8)):
-            best = tune(model, rows, targets, sample_weight=weight).best_params_
+        widths.append(kernsift.learn_gamma(rows, targets, sample_weight=weight, random_state=0).gamma)
+        for model in (
+            kernsift.SubsetLSSVMRegressor(max_basis=8, random_state=0),
+            kernsift.SparseLSSVMRegressor(max_basis=8),
+        ):
+            best = kernsift.tune(model, rows, targets, sample_weight=weight).best_params_
             tuned.append(np.array([best["gamma"], best["alpha"]]))
     for other in chosen[1:]:
         np.testing.assert_array_equal(other, chosen[0])

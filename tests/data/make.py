@@ -23,7 +23,8 @@ def main() -> None:
     expected = {"X": X, "y": y}
     models = {n: getattr(kernsift, n)() for n in kernsift.__all__ if hasattr(getattr(kernsift, n), "get_params")}
     models["inverse"] = kernsift.OnlineLSSVMRegressor(engine="inverse", max_basis=6)
-    models["exact-rows"] = kernsift.OnlineLSSVMRegressor(exact_rows=8, max_basis=6, forgetting=0.9)
+    models["exact-rows"] = kernsift.OnlineLSSVMRegressor(exact_rows=8, max_basis=6)
+    models["memories"] = kernsift.OnlineLSSVMRegressor(max_basis=6, forgetting=[1.0, 0.9], linear=True)
     selector = kernsift.FeatureVectorSelector(n_components=5, random_state=0)
     models["selector"] = kernsift.SubsetLSSVMRegressor(basis=selector, random_state=np.random.RandomState(0))
     for name, model in models.items():
@@ -35,7 +36,11 @@ def main() -> None:
             model.fit(X, labels if name.endswith("Classifier") else y)
         model.save(folder / f"{name}.npz")
         expected[name] = (model.transform if hasattr(model, "transform") else model.predict)(X)
-        if (name.endswith("Regressor") and hasattr(model, "partial_fit")) or name in ("inverse", "exact-rows"):
+        if (name.endswith("Regressor") and hasattr(model, "partial_fit")) or name in (
+            "inverse",
+            "exact-rows",
+            "memories",
+        ):
             expected[f"{name} resumed"] = model.partial_fit(X, y).predict(X)
     np.savez_compressed(folder / "expected.npz", allow_pickle=False, **expected)
 

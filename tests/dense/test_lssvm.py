@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pickle
 
-import joblib
 import kernsift
 import numpy as np
 import pytest
-import skops.io
 from kernsift import LSSVMClassifier, LSSVMRegressor, _core
 from kernsift.base.probabilities import fit_temperature
 from oracles.dense import bordered, dense_cost, dense_loo, dense_lssvm, dense_variance
 from sklearn.datasets import load_iris, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from support.leave_one_out import check_grid, gram, off
+from support.storing import ROUND_TRIPS
 
 # The system's condition is (lambda_max + mu) / mu, at most a few thousand here: thirteen digits are left.
 EXACT = 1e-11
@@ -24,14 +24,6 @@ def problem(rng, n=40, d=3, outputs=2):
     X = rng.standard_normal((n, d))
     Y = np.sin(X[:, :1] + np.arange(outputs)) + 0.1 * rng.standard_normal((n, outputs))
     return X, Y, rng.uniform(0.2, 3.0, n)
-
-
-def gram(model, X, Y=None):
-    return model._kernel().matrix(X, X if Y is None else np.ascontiguousarray(Y))
-
-
-def off(value, truth):
-    return np.max(np.abs(np.asarray(value) - truth)) / np.max(np.abs(truth))
 
 
 @parametrize_with_checks([LSSVMRegressor(), LSSVMClassifier(), LSSVMRegressor(kernel="matern32", robust=True)])
@@ -94,10 +86,7 @@ def test_grid_is_the_leave_one_out_error_of_each_alpha(rng, bias):
     X, Y, v = problem(rng)
     grid = [0.01, 0.1, 1.0, 10.0]
     model = LSSVMRegressor(gamma=0.4, alpha="loo", alphas=grid, fit_intercept=bias).fit(X, Y, v)
-    K = gram(model, X)
-    errors = np.array([(v @ dense_loo(K, Y, v, a, bias, unit=True) ** 2).sum() / v.sum() for a in grid])
-    assert off(model.loo_grid_["error"][0], errors) < 1e-9
-    assert model.alpha_ == grid[int(np.argmin(errors))]
+    check_grid(model, X, Y, v, bias)
     fixed = LSSVMRegressor(gamma=0.4, alpha=model.alpha_, fit_intercept=bias).fit(X, Y, v)
     np.testing.assert_array_equal(model.dual_coef_, fixed.dual_coef_)
 
@@ -194,7 +183,7 @@ def test_robust_fit_is_consistent_and_ignores_outliers(rng):
 
 
 def test_robust_weights_that_never_settle_are_reported(rng, monkeypatch):
-    monkeypatch.setattr("kernsift.dense.robust.MAX_ROUNDS", 1)
+    monkeypatch.setattr("kernsift.dense.base.MAX_ROUNDS", 1)
     X = rng.uniform(-3, 3, (60, 1))
     y = np.sin(X[:, 0]) + 0.05 * rng.standard_normal(60)
     y[::9] += 4.0
@@ -242,26 +231,19 @@ def test_temperature_minimises_the_log_loss_of_rows_left_out():
 # --- state and bad input ----------------------------------------------------------------------------------------------
 
 
-def copies(model):
-    yield pickle.loads(pickle.dumps(model))
-    yield pickle.loads(pickle.dumps(model, protocol=1))
-    data = skops.io.dumps(model)
-    yield skops.io.loads(data, trusted=skops.io.get_untrusted_types(data=data))
-
-
-def test_models_travel_as_arrays(rng, tmp_path):
+@pytest.mark.parametrize("way", ROUND_TRIPS)
+def test_models_travel_as_arrays(rng, way):
     X, Y, v = problem(rng)
     model = LSSVMRegressor(gamma=0.4, alpha=0.3).fit(X, Y, v)
     mean, std = model.predict(X, return_std=True)  # fills the cache
-    joblib.dump(model, tmp_path / "model")
-    for copy in [*copies(model), joblib.load(tmp_path / "model")]:
-        assert copy._cache == {}
-        np.testing.assert_array_equal(copy.predict(X), mean)
-        np.testing.assert_array_equal(copy.predict(X, return_std=True)[1], std)
-        np.testing.assert_array_equal(copy.loo_residuals_, model.loo_residuals_)
+    copy = ROUND_TRIPS[way](model)
+    assert copy._cache == {}
+    np.testing.assert_array_equal(copy.predict(X), mean)
+    np.testing.assert_array_equal(copy.predict(X, return_std=True)[1], std)
+    np.testing.assert_array_equal(copy.loo_residuals_, model.loo_residuals_)
     classifier = LSSVMClassifier().fit(X, Y[:, 0] > 0)
-    for copy in copies(classifier):
-        np.testing.assert_array_equal(copy.predict_proba(X), classifier.predict_proba(X))
+    copy = ROUND_TRIPS[way](classifier)
+    np.testing.assert_array_equal(copy.predict_proba(X), classifier.predict_proba(X))
 
 
 @pytest.mark.parametrize(

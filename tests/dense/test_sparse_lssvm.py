@@ -6,12 +6,10 @@ import pickle
 import subprocess
 import sys
 
-import joblib
 import numpy as np
 import pytest
-import skops.io
 from kernsift import LSSVMRegressor, PruningPathDisplay, SparseLSSVMClassifier, SparseLSSVMRegressor, _core
-from kernsift.dense.pruning import first_basis
+from kernsift.dense.sparse_lssvm import first_basis
 from oracles.dense import (
     bordered,
     dense_cost,
@@ -24,6 +22,8 @@ from oracles.dense import (
 )
 from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from support.leave_one_out import check_grid, gram, off
+from support.storing import ROUND_TRIPS
 
 # Where the kernel matrix of the start is nearly singular (residual diagonals down to 1e-12) its factor has a condition
 # up to 1e6: ten digits are left in double. The bound asked for is 1e-9.
@@ -49,14 +49,6 @@ def paper(data_dir, name):
     data = np.load(data_dir / f"{name}.npz", allow_pickle=False)
     X, y = data["X"].astype(np.float64), data["y"].astype(np.float64)
     return (X - X.mean(axis=0)) / X.std(axis=0), y
-
-
-def gram(model, X):
-    return model._kernel().matrix(X, X)
-
-
-def off(value, truth):
-    return np.max(np.abs(np.asarray(value) - truth)) / np.max(np.abs(truth))
 
 
 def columns(y):
@@ -261,10 +253,7 @@ def test_grid_of_the_start(bias):
     X, Y, v = cloud(n=30)
     grid = [0.01, 0.1, 1.0, 10.0]
     model = SparseLSSVMRegressor(gamma=0.3, alpha="loo", alphas=grid, fit_intercept=bias).fit(X, Y, v)
-    K = gram(model, X)
-    errors = np.array([(v @ dense_loo(K, Y, v, a, bias, unit=True) ** 2).sum() / v.sum() for a in grid])
-    assert off(model.loo_grid_["error"][0], errors) < 1e-9
-    assert model.alpha_ == grid[int(np.argmin(errors))]
+    K = check_grid(model, X, Y, v, bias)
     few = SparseLSSVMRegressor(gamma=0.3, alpha="loo", alphas=grid, max_start=9, random_state=3, fit_intercept=bias)
     few.fit(X, Y, v)
     S = np.sort(few.path_["kernels"])
@@ -560,20 +549,15 @@ def test_classes_share_the_kernels():
 
 
 @pytest.mark.parametrize("method", ["isls", "sls"])
-def test_models_travel_as_arrays(method, tmp_path):
+@pytest.mark.parametrize("way", ROUND_TRIPS)
+def test_models_travel_as_arrays(method, way):
     X, Y, v = cloud()
     model = SparseLSSVMRegressor(gamma=0.3, max_basis=10, method=method).fit(X, Y, v)
-    joblib.dump(model, tmp_path / "model")
-    data = skops.io.dumps(model)
-    for copy in (
-        pickle.loads(pickle.dumps(model, protocol=1)),
-        joblib.load(tmp_path / "model"),
-        skops.io.loads(data, trusted=skops.io.get_untrusted_types(data=data)),
-    ):
-        for a, b in zip(copy.predict(X, return_std=True), model.predict(X, return_std=True), strict=True):
-            np.testing.assert_array_equal(a, b)
-        np.testing.assert_array_equal(copy.loo_residuals_, model.loo_residuals_)
-        np.testing.assert_array_equal(copy.at_size(3).predict(X), model.at_size(3).predict(X))
+    copy = ROUND_TRIPS[way](model)
+    for a, b in zip(copy.predict(X, return_std=True), model.predict(X, return_std=True), strict=True):
+        np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(copy.loo_residuals_, model.loo_residuals_)
+    np.testing.assert_array_equal(copy.at_size(3).predict(X), model.at_size(3).predict(X))
 
 
 @pytest.mark.parametrize(

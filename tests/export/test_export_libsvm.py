@@ -71,28 +71,25 @@ def program(text, rows, folder, probability=False):
     return (folder / "out").read_text().splitlines()
 
 
-def regressors(kernel):
-    return [
-        kernsift.OnlineLSSVMRegressor(kernel=kernel, gamma=0.3, max_basis=30),
-        kernsift.OROLSRegressor(kernel=kernel, gamma=0.3, max_basis=10),
-        kernsift.LSSVMRegressor(kernel=kernel, gamma=0.3, alpha=1.0),
-        kernsift.SubsetLSSVMRegressor(kernel=kernel, gamma=0.3, max_basis=20, random_state=0),
-    ]
+SETTINGS = {
+    "OnlineLSSVM": {"max_basis": 30},
+    "OROLS": {"max_basis": 10},
+    "LSSVM": {"alpha": 1.0},
+    "SparseLSSVM": {"max_basis": 8},
+    "SubsetLSSVM": {"max_basis": 20, "random_state": 0},
+}
 
 
-def classifiers(kernel):
-    return [
-        kernsift.OnlineLSSVMClassifier(kernel=kernel, gamma=0.3, max_basis=30),
-        kernsift.OROLSClassifier(kernel=kernel, gamma=0.3, max_basis=10),
-        kernsift.SparseLSSVMClassifier(kernel=kernel, gamma=0.3, max_basis=8),
-        kernsift.SubsetLSSVMClassifier(kernel=kernel, gamma=0.3, max_basis=20, random_state=0),
-    ]
+def model(name, kernel):
+    """An estimator by its name, such as OROLSRegressor."""
+    settings = SETTINGS[name.removesuffix("Regressor").removesuffix("Classifier")]
+    return getattr(kernsift, name)(kernel=kernel, gamma=0.3, **settings)
 
 
-@pytest.mark.parametrize("which", range(4))
+@pytest.mark.parametrize("which", SETTINGS)
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_regression(kernel, which, tmp_path):
-    estimator = regressors(kernel)[which].fit(X, Y)
+    estimator = model(f"{which}Regressor", kernel).fit(X, Y)
     text = to_libsvm(estimator, tmp_path / "file")
     assert (tmp_path / "file").read_text() == text
     truth = estimator.predict(NEW)
@@ -103,10 +100,10 @@ def test_regression(kernel, which, tmp_path):
 
 
 @pytest.mark.parametrize("labels", [(Y > 0) * 3 - 1, THREE])
-@pytest.mark.parametrize("which", range(4))
+@pytest.mark.parametrize("which", SETTINGS)
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_classification(kernel, which, labels, tmp_path):
-    estimator = classifiers(kernel)[which].fit(X, labels)
+    estimator = model(f"{which}Classifier", kernel).fit(X, labels)
     text = to_libsvm(estimator)
     assert len(np.unique(estimator.predict(NEW))) > 1
     assert (bundled(text, NEW) == estimator.predict(NEW)).all()
@@ -116,7 +113,7 @@ def test_classification(kernel, which, labels, tmp_path):
 
 @pytest.mark.parametrize("labels", [(Y > 0) * 3 - 1, THREE])
 def test_probabilities(labels, tmp_path):
-    estimator = classifiers("rbf")[0].fit(X, labels)
+    estimator = model("OnlineLSSVMClassifier", "rbf").fit(X, labels)
     text, truth = to_libsvm(estimator), estimator.predict_proba(NEW)
     names, found = bundled(text, NEW, probability=True)
     # LIBSVM finds them by an iteration that stops when its equations hold to 0.005 over the number of classes

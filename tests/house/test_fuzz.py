@@ -166,8 +166,16 @@ def test_cells_too_long_for_csv_name_the_line(tmp_path):
 
 @pytest.mark.parametrize(
     "parameters",
-    [{}, {"window": 9}, {"forgetting": 0.9, "exact_rows": 9}, {"max_basis": 5}, {"kernel": "linear"}],
-    ids=["all", "window", "forgetting", "churn", "linear"],
+    [
+        {},
+        {"forgetting": 1.0},
+        {"window": 9},
+        {"exact_rows": 9},
+        {"forgetting": 0.9},
+        {"max_basis": 5},
+        {"kernel": "linear"},
+    ],
+    ids=["all", "one memory", "window", "exact rows", "forgetting", "churn", "linear"],
 )
 def test_weights_further_apart_than_a_double_reaches_leave_numbers(parameters):
     """Factors of matrices that rounding had left without their smallest eigenvalues were used unasked."""

@@ -122,6 +122,11 @@ def test_shared_objects_export_their_entry_point_only():
         assert names == {"PyInit__core"}
 
 
+@pytest.mark.parametrize("name", ["py.typed", "_core.pyi", "export/template.h"])
+def test_what_is_no_python_is_installed_too(name):
+    assert (files("kernsift") / name).is_file()
+
+
 def stub_members(node):
     return {n.name for n in node.body if isinstance(n, ast.FunctionDef)} - {"__init__"}
 

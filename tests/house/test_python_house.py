@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from kernsift import _core
 from kernsift.base import estimator
-from kernsift.stream import learning
+from kernsift.base import kernel as base_kernel
 from sklearn.base import is_classifier
 
 PACKAGE = Path(estimator.__file__).parents[1]
@@ -159,7 +159,7 @@ def test_a_fit_reaches_the_core_in_few_steps(model, monkeypatch, rng):
         elif event == "c_call" and "pybind11" in repr(argument):
             reached()
 
-    monkeypatch.setattr(learning, "Kernel", kernel)
+    monkeypatch.setattr(base_kernel, "Kernel", kernel)
     sys.setprofile(profile)
     try:
         model.fit(X, y)

@@ -8,6 +8,7 @@ import numpy as np
 import oracles
 import pytest
 import soak.drift
+from oracles.memories import Memories
 from soak import equations, mutants, page, reference
 
 
@@ -20,23 +21,21 @@ def drift() -> ModuleType:
     return soak.drift
 
 
-def literal(core_log: list, alpha: float, forgetting: float) -> oracles.Solution:
-    """The batch solution in numpy's long double; all rows fade at once, as the core's do."""
-    model = oracles.BatchModel(oracles.kernel_function("rbf", 0.5), alpha, compress=True)
-    period = round(0.25 / (1 - forgetting)) if forgetting < 1 else 10**9
-    factor, since = np.longdouble(forgetting), 0
+def literal(core_log: list, alpha: float, forgetting: float | None) -> oracles.BatchModel | Memories:
+    """The definition in numpy's long double: the batch solution, or a memory that fades."""
+    kernel = oracles.kernel_function("rbf", 0.5)
+    if forgetting is None:
+        batch = oracles.BatchModel(kernel, alpha, compress=True)
+        for X, y, outcome, victim in core_log:
+            batch.learn(X, y, np.ones(len(X)), outcome, victim)
+        return batch.solve()
+    memory = Memories(kernel, alpha, [forgetting], 2, 1)
     for X, y, outcome, victim in core_log:
-        first = 0
-        while first < len(X):
-            part = slice(first, min(len(X), first + period - since))
-            n = part.stop - first
-            weights = factor ** -(since + np.arange(n)).astype(np.longdouble)
-            model.learn(X[part], y[part], weights, outcome[part], victim[part])
-            first, since = part.stop, since + n
-            if since == period:
-                model._weights[: model._size] *= factor**period
-                since = 0
-    return model.solve()
+        for row in zip(X, y[:, None], outcome, victim, strict=True):
+            x, target, event, gone = row
+            swapped = event == oracles.SWAPPED
+            memory.learn(x, target, 1.0, swapped or event == oracles.ADMITTED, gone if swapped else None)
+    return memory
 
 
 @pytest.mark.parametrize(
@@ -63,8 +62,9 @@ def test_the_compiled_reference_is_the_batch_solution(drift, name, bound):
             _, outcome, victim = model.learn(X_part, y_part[:, None], np.ones(len(part)), False)
             batch.learn(X_part, y_part, outcome, victim)
             log.append((X_part, y_part, outcome, victim))
-    truth = literal(log, parameters["alpha"], parameters.get("forgetting", 1.0))
-    assert batch.indices.tolist() == truth.indices.tolist() == model.indices.tolist()
+    truth = literal(log, parameters["alpha"], parameters.get("forgetting"))
+    kernels = truth.ids if isinstance(truth, Memories) else truth.indices.tolist()
+    assert batch.indices.tolist() == kernels == model.indices.tolist()
     changes = sum(int(np.isin(outcome, (oracles.ADMITTED, oracles.SWAPPED)).sum()) for *_, outcome, _ in log)
     assert changes > (20 if moves == "moving" else 5)
     expected = truth.predict(X[-200:])[:, 0]

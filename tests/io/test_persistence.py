@@ -2,44 +2,18 @@
 
 from __future__ import annotations
 
-import copy
-import io
 import os
 import pickle
 import pickletools
 import subprocess
 import sys
 
-import joblib
 import kernsift
 import numpy as np
 import pytest
-import skops.io
 from kernsift import OnlineLSSVMClassifier, OnlineLSSVMRegressor, _core
 from soak import crashing
-
-
-def skops_round_trip(model):
-    data = skops.io.dumps(model)
-    return skops.io.loads(data, trusted=skops.io.get_untrusted_types(data=data))
-
-
-def joblib_round_trip(model):
-    file = io.BytesIO()
-    joblib.dump(model, file)
-    file.seek(0)
-    return joblib.load(file)
-
-
-ROUND_TRIPS = {
-    "pickle": lambda model: pickle.loads(pickle.dumps(model)),
-    "pickle protocol 0": lambda model: pickle.loads(pickle.dumps(model, protocol=0)),
-    "pickle protocol 1": lambda model: pickle.loads(pickle.dumps(model, protocol=1)),
-    "deepcopy": copy.deepcopy,
-    "copy": copy.copy,
-    "joblib": joblib_round_trip,
-    "skops": skops_round_trip,
-}
+from support.storing import ROUND_TRIPS
 
 
 def regression(rng, n=400):

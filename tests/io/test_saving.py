@@ -36,7 +36,8 @@ PUBLIC = [n for n in kernsift.__all__ if hasattr(getattr(kernsift, n), "get_para
 VARIANTS = {
     **{name: (name, {}) for name in PUBLIC},
     "inverse": ("OnlineLSSVMRegressor", {"engine": "inverse"}),
-    "exact rows": ("OnlineLSSVMRegressor", {"exact_rows": 20, "max_basis": 8, "forgetting": 0.99}),
+    "exact rows": ("OnlineLSSVMRegressor", {"exact_rows": 20, "max_basis": 8}),
+    "memories": ("OnlineLSSVMRegressor", {"forgetting": [1.0, 0.99], "linear": True, "max_basis": 8}),
     "widths": ("OnlineLSSVMRegressor", {"gamma": np.array([0.5, 1.0, 2.0]), "alpha": np.float64(0.2)}),
     "list of widths": ("OnlineLSSVMRegressor", {"gamma": [0.5, 1.0, 2.0]}),
     "drawing": ("SubsetLSSVMRegressor", {"random_state": np.random.RandomState(3), "max_basis": 9}),
@@ -620,6 +621,10 @@ def test_files_of_earlier_versions_load_for_ever():
                 np.testing.assert_array_equal(answer, expected[path.stem], err_msg=path.name)
                 continue
             # another CPU level rounds otherwise; the models have alpha = 0.1
+            if path.stem == "exact-rows":  # it forgot exponentially, under a ridge that fell by a quarter at most
+                np.testing.assert_allclose(answer, expected[path.stem], atol=1e-2, err_msg=path.name)
+                assert model.partial_fit(expected["X"], expected["y"]).health()["sound"]
+                continue
             np.testing.assert_allclose(answer, expected[path.stem], atol=1e-8, err_msg=path.name)
             if f"{path.stem} resumed" in expected:
                 model.partial_fit(expected["X"], expected["y"])

@@ -18,8 +18,7 @@ class DenseStream:
     """Rows, their design and weights; `learn` with a decision, `prune`, `refit`, and the answers.
 
     exact_rows (r): a new kernel is exact on the last r learned rows, its column K~ a* before; 0 and 1: on its own row.
-    window (w): only the last w rows count, all exact.  forgetting (f): in a frame that moves by 1/f with every row and
-    is taken back, with the ridge restored, every 0.25 / (1 - f) rows.
+    window (w): only the last w rows count, all exact.
     """
 
     def __init__(
@@ -32,10 +31,9 @@ class DenseStream:
         fit_intercept: bool = True,
         exact_rows: int = 0,
         window: int | None = None,
-        forgetting: float = 1.0,
     ) -> None:
         self.kernel, self.alpha, self.fit_intercept = kernel, alpha, fit_intercept
-        self.exact_rows, self.window, self.forgetting = exact_rows, window, forgetting
+        self.exact_rows, self.window = exact_rows, window
         self.basis, self.ids = np.zeros((0, n_features)), []
         self.seen = 0
         self._no_rows(n_features, n_outputs)
@@ -44,7 +42,7 @@ class DenseStream:
         self.X, self.Y, self.weight = np.zeros((0, n_features)), np.zeros((0, n_outputs)), np.zeros(0)
         self.design = np.zeros((0, len(self.ids)))
         self.ring = 0  # of the last rows, on how many a new kernel is exact
-        self.frame, self.since, self.effective = 1.0, 0, 0.0
+        self.effective = 0
 
     # --- what happens to it ---
 
@@ -56,7 +54,7 @@ class DenseStream:
             assert not admitted
             return
         self.X, self.Y = np.vstack([self.X, x]), np.vstack([self.Y, y])
-        self.weight = np.append(self.weight, v * self.frame)
+        self.weight = np.append(self.weight, v)
         self.design = np.vstack([self.design, self.kernel(x[None], self.basis)])
         self.ring = min(self.ring + 1, self.exact_rows) if keeps_ring else self.ring
         if self.window is not None and len(self.X) > self.window:
@@ -65,13 +63,7 @@ class DenseStream:
             self._admit(x, number)
         if evicted is not None:
             self._drop(self.ids.index(evicted))
-        self.effective = self.forgetting * self.effective + 1 if self.window is None else len(self.X)
-        if self.forgetting < 1:
-            self.frame /= self.forgetting
-            self.since += 1
-            if self.since >= max(1, round(0.25 / (1 - self.forgetting))):
-                self.weight = self.weight / self.frame
-                self.frame, self.since = 1.0, 0
+        self.effective = self.effective + 1 if self.window is None else len(self.X)
 
     def _admit(self, x: Array, number: int) -> None:
         # K~ a*, a* = K^-1 k(x*)
@@ -103,10 +95,6 @@ class DenseStream:
 
     # --- what it answers ---
 
-    @property
-    def scale(self) -> float:
-        return 1.0 / (self.forgetting * self.frame)
-
     def _solve(self, keep: list[int] | None = None) -> tuple[Array, Array, Array, Array]:
         """Factor L, solution and cost (per output), and the matrix whose least-squares problem it is."""
         keep = list(range(len(self.ids))) if keep is None else keep
@@ -129,17 +117,17 @@ class DenseStream:
         return self._coordinates(L, X) @ solution
 
     def cost(self) -> Array:
-        return self._solve()[2] * self.scale
+        return self._solve()[2]
 
     def std(self, X: Array) -> Array:
         """Spread of a new observation (1.9)."""
         L, _, cost, A = self._solve()
         R = np.linalg.qr(A, mode="r")
         w = self._coordinates(L, X)
-        inside = (np.linalg.solve(R.T, w.T) ** 2).sum(axis=0) / self.scale
+        inside = (np.linalg.solve(R.T, w.T) ** 2).sum(axis=0)
         own = w[:, int(self.fit_intercept) :]
         delta = np.maximum(np.array([self.kernel(x[None], x[None])[0, 0] for x in X]) - (own**2).sum(axis=1), 0)
-        noise = cost * self.scale / max(self.effective - int(self.fit_intercept), 1.0)
+        noise = cost / max(self.effective - int(self.fit_intercept), 1.0)
         return np.sqrt(np.multiply.outer(1 + inside + delta / self.alpha, noise))
 
     def rises(self) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,20 @@ import numpy as np
 Array = np.ndarray
 KernelFunction = Callable[[Array, Array], Array]
 
-#: Outcome codes of one row (the core's `learn` returns them).
-REJECTED_NOVELTY, REJECTED_USEFULNESS, ADMITTED, SWAPPED, BOUNCED, REFUSED, IGNORED = range(7)
+
+class Outcome(IntEnum):
+    """What became of a row: the codes that the core's `learn` returns."""
+
+    REJECTED_NOVELTY = 0
+    REJECTED_USEFULNESS = 1
+    ADMITTED = 2
+    SWAPPED = 3
+    BOUNCED = 4
+    REFUSED = 5
+    IGNORED = 6
+
+
+REJECTED_NOVELTY, REJECTED_USEFULNESS, ADMITTED, SWAPPED, BOUNCED, REFUSED, IGNORED = Outcome
 #: A row becomes a kernel where delta^2 exceeds this part of k* (k* + sum_j a_j^2 k_jj): what a double resolves.
 RESOLUTION = 1e-14
 #: Pruning scores this close (relative to the smallest) are a tie and fall to the oldest element,

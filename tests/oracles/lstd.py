@@ -7,18 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .kernels import (
-    ADMITTED,
-    BOUNCED,
-    IGNORED,
-    REFUSED,
-    REJECTED_NOVELTY,
-    REJECTED_USEFULNESS,
-    RESOLUTION,
-    SWAPPED,
-    TIE,
-    Array,
-)
+from .kernels import RESOLUTION, TIE, Array, Outcome
 
 
 @dataclass
@@ -68,7 +57,7 @@ class ExplicitLSTD:
         self.fresh = bool(data.terminal[t])
         self.rewards.append(self.r)
         self.normal()
-        outcomes, victims = [IGNORED, IGNORED], [-1, -1]
+        outcomes, victims = [Outcome.IGNORED, Outcome.IGNORED], [-1, -1]
         for which in (0, 1):
             if which == 0 or not data.terminal[t]:
                 outcomes[which], victims[which] = self.consider(which)
@@ -102,7 +91,7 @@ class ExplicitLSTD:
         a = self.K_inverse @ k_x
         delta = k_self - k_x @ a
         if not delta > self.novelty_tol * k_self:
-            return REJECTED_NOVELTY, -1
+            return Outcome.REJECTED_NOVELTY, -1
         after = self.U, self.w
         self.take_back()
         Uz, hU = self.U @ self.z, self.h @ self.U
@@ -123,9 +112,9 @@ class ExplicitLSTD:
             "per-sample": delta * use > tol2 * (self.t + 1),
         }
         if not rules[self.admission]:
-            return REJECTED_USEFULNESS, -1
+            return Outcome.REJECTED_USEFULNESS, -1
         if not delta**2 > RESOLUTION * k_self * (k_self + (a**2 * np.diag(self.kernel(D, D))).sum()):
-            return REFUSED, -1
+            return Outcome.REFUSED, -1
         w_b, v_b = a + delta_p / Delta * Uz, a + delta_q / Delta * hU
         old = self.identifiers, self.K_inverse, self.h, self.trace
         m = len(a)
@@ -136,17 +125,17 @@ class ExplicitLSTD:
         self.h = np.append(self.h, k_here - self.g * k_there)
         self.trace = np.append(self.trace, a @ self.trace + (k_here - a @ k))
         if self.max_basis == 0 or m < self.max_basis:
-            return ADMITTED, -1
+            return Outcome.ADMITTED, -1
         scores = self.w**2 / abs(np.diag(self.U))
         scores[m] = use
         victim = int(np.flatnonzero(scores <= scores.min() * (1 + TIE))[0])
         if victim == m:
             self.identifiers, self.K_inverse, self.h, self.trace = old
             self.U, self.w = after
-            return BOUNCED, -1
+            return Outcome.BOUNCED, -1
         evicted = self.identifiers[victim]
         self.prune(victim)
-        return SWAPPED, evicted
+        return Outcome.SWAPPED, evicted
 
     def prune(self, i: int) -> None:
         kept = [j for j in range(len(self.w)) if j != i]
@@ -186,7 +175,7 @@ class BatchLSTD:
         self.H = np.vstack([self.H, h])
         self.r = np.append(self.r, data.r[t])
         for which, (outcome, victim) in enumerate(zip(outcomes, victims, strict=True)):
-            if outcome not in (ADMITTED, SWAPPED):
+            if outcome not in (Outcome.ADMITTED, Outcome.SWAPPED):
                 continue
             x, D = data.states(2 * t + which), self.elements(data)
             a = np.linalg.solve(self.kernel(D, D), self.kernel(D, x)[:, 0]) if len(D) else np.zeros(0)
@@ -198,7 +187,7 @@ class BatchLSTD:
             self.trace = np.append(self.trace, a @ self.trace + own)
             self.Z, self.H = np.column_stack([self.Z, z_column]), np.column_stack([self.H, h_column])
             self.identifiers.append(2 * t + which)
-            if outcome == SWAPPED:
+            if outcome == Outcome.SWAPPED:
                 i = self.identifiers.index(victim)
                 del self.identifiers[i]
                 self.Z, self.H = np.delete(self.Z, i, 1), np.delete(self.H, i, 1)

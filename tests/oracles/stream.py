@@ -8,20 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .kernels import (
-    ADMITTED,
-    BOUNCED,
-    IGNORED,
-    NOTHING,
-    REFUSED,
-    REJECTED_NOVELTY,
-    REJECTED_USEFULNESS,
-    RESOLUTION,
-    SWAPPED,
-    TIE,
-    Array,
-    KernelFunction,
-)
+from .kernels import NOTHING, RESOLUTION, TIE, Array, KernelFunction, Outcome
 from .linear import Solution, cholesky, householder_qr, minimise, solve_lower, solve_upper
 
 
@@ -93,7 +80,7 @@ class BatchModel:
         """As `learn`, yielding (i, solution) after each row i of `at`; None: after every change of the
         dictionary and after the last row.  i counts from the start of this call."""
         if at is None:
-            changed = np.isin(outcome, (ADMITTED, SWAPPED))
+            changed = np.isin(outcome, (Outcome.ADMITTED, Outcome.SWAPPED))
             at = [*np.flatnonzero(changed), len(X) - 1]
         for i in self._walk(X, Y, v, outcome, victim, at):
             yield i, self.solve()
@@ -109,14 +96,14 @@ class BatchModel:
         stops: set[int] = {int(i) for i in at}
         pending: list[int] = []
         for i in range(len(X)):
-            if outcome[i] != IGNORED:
+            if outcome[i] != Outcome.IGNORED:
                 if not v[i] > 0:
                     raise ValueError(f"row {i}: weight {v[i]}, outcome {outcome[i]}")
-                if outcome[i] in (ADMITTED, SWAPPED):
+                if outcome[i] in (Outcome.ADMITTED, Outcome.SWAPPED):
                     self._append(X[pending], Y[pending], v[pending])
                     pending = []
                     self._grow(X[i], Y[i], v[i])
-                    if outcome[i] == SWAPPED:
+                    if outcome[i] == Outcome.SWAPPED:
                         self._delete(int(victim[i]))
                 else:
                     pending.append(i)
@@ -372,7 +359,7 @@ class PaperModel:
         a = solve_upper(L.T, solve_lower(L, k))  # a* = K^-1 k  [JP 4]
         delta = prior - (k.T @ a)[0, 0]  # [JP 3]
         nothing = self.dtype.type(np.nan)
-        found = Decision(row, REJECTED_NOVELTY, -1, prior, delta, nothing, nothing, None, variance, np.inf)
+        found = Decision(row, Outcome.REJECTED_NOVELTY, -1, prior, delta, nothing, nothing, None, variance, np.inf)
 
         def exceeds(value: Any, threshold: Any) -> bool:
             found.margin = min(found.margin, float(abs(value - threshold) / max(abs(threshold), abs(value), 1e-300)))
@@ -381,7 +368,7 @@ class PaperModel:
         if self.fit_intercept and len(Y) == 1:
             # The constant takes the first row whole: there is no cost left for a kernel to lower, and its
             # column would be that of the constant.  Whatever the rule, the row does not join.
-            found.outcome, found.use = REJECTED_USEFULNESS, self.dtype.type(0)
+            found.outcome, found.use = Outcome.REJECTED_USEFULNESS, self.dtype.type(0)
             return found
         novel = exceeds(delta, self.novelty_tol * prior)
         squares = (a[:, 0] ** 2 * np.diag(K)).sum()
@@ -414,13 +401,13 @@ class PaperModel:
         else:
             admitted = exceeds(delta * found.use / t, self.usefulness_tol * variance)
         if not admitted:
-            found.outcome = REJECTED_USEFULNESS
+            found.outcome = Outcome.REJECTED_USEFULNESS
             return found
         if not exceeds(delta**2, unresolved):
-            found.outcome = REFUSED
+            found.outcome = Outcome.REFUSED
             return found
         if self.max_basis == 0 or m < self.max_basis:
-            found.outcome = ADMITTED
+            found.outcome = Outcome.ADMITTED
             return found
 
         # At the cap: grow, then delete the element whose loss costs least.
@@ -439,9 +426,9 @@ class PaperModel:
             found.margin = min(found.margin, float(1 - scores.min() / others.min()))
         found.scores = scores
         if tied[0] == m:
-            found.outcome = BOUNCED
+            found.outcome = Outcome.BOUNCED
         else:
-            found.outcome, found.victim = SWAPPED, self.indices[tied[0]]
+            found.outcome, found.victim = Outcome.SWAPPED, self.indices[tied[0]]
         return found
 
     def learn_one(self, x: Array, y: Array, v: Any = 1.0) -> Decision:
@@ -451,18 +438,20 @@ class PaperModel:
             self.basis = np.zeros((0, len(x)), self.dtype)
         if v == 0:
             nothing = self.dtype.type(np.nan)
-            found = Decision(self.n_seen, IGNORED, -1, nothing, nothing, nothing, nothing, None, nothing, np.inf)
+            found = Decision(
+                self.n_seen, Outcome.IGNORED, -1, nothing, nothing, nothing, nothing, None, nothing, np.inf
+            )
         else:
             found = self.decide(x, y, v)
             k = np.asarray(self.kernel(x[None], self.basis), self.dtype)  # (1, m)
-            if found.outcome in (ADMITTED, SWAPPED):
+            if found.outcome in (Outcome.ADMITTED, Outcome.SWAPPED):
                 L = cholesky(np.asarray(self.kernel(self.basis, self.basis), self.dtype))
                 a = solve_upper(L.T, solve_lower(L, k.T))
                 earlier = np.hstack([self.design, self.design @ a])
                 self.design = np.vstack([earlier, np.append(k[0], found.prior)])
                 self.basis = np.vstack([self.basis, x])
                 self.indices.append(self.n_seen)
-                if found.outcome == SWAPPED:
+                if found.outcome == Outcome.SWAPPED:
                     gone = self.indices.index(found.victim)
                     self.design = np.delete(self.design, gone, axis=1)
                     self.basis = np.delete(self.basis, gone, axis=0)

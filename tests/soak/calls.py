@@ -193,7 +193,8 @@ class Mutator:
 VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("OnlineLSSVMRegressor", {"max_basis": 6}),
     ("OnlineLSSVMRegressor", {"max_basis": 6, "engine": "inverse"}),
-    ("OnlineLSSVMRegressor", {"max_basis": 5, "forgetting": 0.9, "exact_rows": 9}),
+    ("OnlineLSSVMRegressor", {"max_basis": 5, "forgetting": [1.0, 0.9], "linear": True}),
+    ("OnlineLSSVMRegressor", {"max_basis": 5, "exact_rows": 9}),
     ("OnlineLSSVMRegressor", {"window": 9}),
     ("OnlineLSSVMRegressor", {"kernel": "polynomial", "max_basis": 6}),
     ("OnlineLSSVMRegressor", {"kernel": "linear", "max_basis": 6, "admission": "novelty"}),

@@ -13,7 +13,7 @@ import kernsift
 import numpy as np
 
 BLOCK, N_BLOCKS = 25, 60
-KINDS = ("exact rows and forgetting", "plain", "exact rows", "window", "forgetting", "gcv", "krls", "classes", "lstd")
+KINDS = ("memories", "plain", "exact rows", "window", "forgetting", "gcv", "krls", "classes", "lstd")
 KERNELS = ("rbf", "laplacian", "matern32", "matern52", "polynomial", "linear")
 
 
@@ -42,8 +42,8 @@ class Stream:
         few = int(rng.integers(2, 60))
         online = {"usefulness_tol": 0.0, "fit_intercept": seed % 3 != 1}
         self.settings |= {
-            "exact rows and forgetting": {"exact_rows": 20, "forgetting": 0.999, **online},
-            "plain": online,
+            "memories": {"forgetting": [1.0, 0.999, 0.9], "linear": True, **online},
+            "plain": {"forgetting": 1.0, "linear": False, **online},
             "exact rows": {"exact_rows": few, **online},
             "window": {"window": few, **online},
             "forgetting": {"forgetting": 0.99, **online},

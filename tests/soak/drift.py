@@ -2,7 +2,8 @@
 
 The reference is tests/soak/long_batch.cpp: the weighted information of all rows so far as a triangular factor in long
 double (64 bits of mantissa on x86), changed by the definitions when a kernel joins or leaves, re-triangularised by
-Householder reflections.  It shares nothing with the core but the log of who joined and left.  A test holds it against the
+Householder reflections; of a memory that fades, mean and covariance of the coefficients, which return to the prior after
+each row.  It shares nothing with the core but the log of who joined and left.  A test holds it against the
 oracle in numpy; against itself in 113 bits (`Reference(..., quad=True)`) its own error is a hundredth of the core's or less.
 """
 
@@ -77,13 +78,14 @@ def stream(moves: str, rows: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 def start(name: str) -> tuple[Any, Reference | WindowReference, dict[str, Any], str]:
     """An untrained core, its reference, its parameters, and how the inputs move."""
     parameters, moves = CONFIGURATIONS[name]
-    settings = {"max_basis": None, "usefulness_tol": 1e-4, "exact_rows": 0, "swap_until": None, **parameters}
+    plain = {"exact_rows": 0, "swap_until": None, "forgetting": 1.0, "linear": False}
+    settings = {"max_basis": None, "usefulness_tol": 1e-4, **plain, **parameters}
     core = kernsift.OnlineLSSVMRegressor(gamma=GAMMA, **settings)._begin(
         Rows(np.zeros((1, 2)), np.zeros((1, 1)), np.ones(1))
     )
     if "window" in parameters:
         return core, WindowReference(GAMMA, parameters["alpha"], parameters["window"]), parameters, moves
-    return core, Reference(2, GAMMA, parameters["alpha"], parameters.get("forgetting", 1.0)), parameters, moves
+    return core, Reference(2, GAMMA, parameters["alpha"], parameters.get("forgetting")), parameters, moves
 
 
 def soak(name: str, stops: list[int]) -> Iterator[list[str]]:
@@ -115,7 +117,7 @@ def _error(core: Any, reference: Reference | WindowReference, X: np.ndarray, par
     """Largest error of predictions where the rows are now, relative to the largest prediction; or what is broken."""
     from kernsift.stream.health import health
 
-    report = health(core, parameters["alpha"], parameters.get("max_basis"))
+    report = health(core, "orthonormal", parameters["alpha"], parameters.get("max_basis"))
     at = np.ascontiguousarray(X[-200:])
     assert core.indices.tolist() == reference.indices.tolist()
     expected = reference.predict(at)
@@ -146,10 +148,10 @@ def section(size: str, rows: list[list[str]]) -> list[str]:
     return [
         "## Drift",
         "",
-        "Two features, rbf of width 0.5: relative error of predictions against the batch solution in extended precision",
-        "after so many rows (`tests/soak/drift.py` describes the reference). Without a cap all kernels stay; with churn,",
-        "with forgetting (0.999) and with a window (100 rows, solved afresh by the reference) there are 15 at most and the",
-        "inputs wander, so that kernels leave for ever. Problems found by `health()`",
+        "Two features, rbf of width 0.5: relative error of predictions against the definition in extended precision",
+        "after the number of rows in the table (`tests/soak/drift.py` describes the reference). Without a cap all",
+        "kernels stay; with churn, with forgetting (0.999) and with a window (100 rows, solved afresh by the reference) there are 15 at",
+        "most and the inputs wander, so that kernels leave for ever. Problems found by `health()`",
         "at a checkpoint are shown. Rounding the kernel values to double, which nobody can",
         "avoid, moves the exact solution too, the more the smaller α and TOL1 are. Where the line above says *checked*, the",
         "core also held its state against the invariants after every row or run of rows ([testing](develop/testing.md)); a",

@@ -1,4 +1,4 @@
-"""The batch solution in extended precision that streams are measured against: long_batch.cpp, compiled."""
+"""The definition in extended precision that streams are measured against: long_batch.cpp, compiled."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def library(*options: str) -> Any:
         found = ctypes.CDLL(str(out))
     number, count, pointer = ctypes.c_double, ctypes.c_long, ctypes.c_void_p
     found.long_batch.restype, found.long_batch_size.restype = pointer, count
-    found.long_batch.argtypes = [count, number, number, number, count]
+    found.long_batch.argtypes = [count, number, number, number]
     found.long_batch_free.argtypes = found.long_batch_size.argtypes = [pointer]
     found.long_batch_learn.argtypes = [pointer, count, count, *[pointer] * 4]
     found.long_batch_ids.argtypes = [pointer, pointer]
@@ -48,16 +48,17 @@ def library(*options: str) -> Any:
 
 
 class Reference:
-    """All rows so far, by the core's log; fading multiplies them, and the ridge stays.
+    """All rows so far, by the core's log: what minimises their cost, or, with a memory that fades, what is known.
 
     ``quad`` computes in 113 bits instead of 64, many times slower.
     """
 
-    def __init__(self, d: int, gamma: float, alpha: float, forgetting: float = 1.0, *, quad: bool = False) -> None:
+    def __init__(
+        self, d: int, gamma: float, alpha: float, forgetting: float | None = None, *, quad: bool = False
+    ) -> None:
         self._library = library("-DLONG_BATCH_QUAD", "-lquadmath") if quad else library()
         self._d = d
-        period = round(0.25 / (1 - forgetting)) if forgetting < 1 else 0
-        self._batch = self._library.long_batch(d, gamma, alpha, forgetting, period)
+        self._batch = self._library.long_batch(d, gamma, alpha, 0.0 if forgetting is None else forgetting)
 
     def __del__(self) -> None:
         if hasattr(self, "_batch"):

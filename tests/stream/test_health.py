@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from kernsift import KRLSRegressor, OnlineLSSVMClassifier, OnlineLSSVMRegressor
+from support.streams import PLAIN
 
 
 def rows(n=600):
@@ -21,7 +22,8 @@ def rows(n=600):
         {"engine": "inverse"},
         {"engine": "inverse", "fit_intercept": False},
         {"forgetting": 0.98},
-        {"exact_rows": 40, "forgetting": 0.9},
+        {"forgetting": [1.0, 0.9], "linear": False},
+        {"exact_rows": 40},
         {"alpha": 1e-8, "novelty_tol": 1e-8, "max_basis": 100},
         {"kernel": "linear", "alpha": 1e-3},
         {"kernel": "polynomial", "degree": 2},
@@ -126,11 +128,11 @@ def test_prequential_in_a_window_predicts_as_predict_does():
         literal.partial_fit(X[i : i + 1], y[i : i + 1])
 
 
-@pytest.mark.parametrize("beyond", [{"exact_rows": 20}, {"window": 40}, {}])
+@pytest.mark.parametrize("beyond", [{"exact_rows": 20}, {"window": 40}, {}, {"forgetting": 0.98}])
 def test_pruning_scores_stay_right_where_kernels_join_after_a_pruning(beyond):
     """Below the cap nobody asks for scores, and the normal steps they owe must not wait for a kernel to join."""
     X, y = rows(200)
-    model = OnlineLSSVMRegressor(gamma=0.5, max_basis=8, admission="novelty", **{"exact_rows": 0, **beyond})
+    model = OnlineLSSVMRegressor(gamma=0.5, max_basis=8, admission="novelty", **{"exact_rows": 0, **PLAIN, **beyond})
     if "window" in beyond:
         model.set_params(exact_rows="auto")
     model.partial_fit(X[:60], y[:60]).prune(3)

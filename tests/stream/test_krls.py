@@ -172,6 +172,7 @@ def test_with_a_ridge_it_is_the_online_model(rng):
         novelty_tol=nu,
         alpha=0.1,
         forgetting=0.99,
+        linear=False,
         admission="novelty",
         usefulness_tol=0.0,
         fit_intercept=False,

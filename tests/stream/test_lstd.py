@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import copy
-import io
 import pickle
 
-import joblib
 import numpy as np
 import oracles
 import pytest
-import skops.io
 from kernsift import KernelLSTD, _core
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from support.storing import ROUND_TRIPS
 
 
 def chain(n, rng, length=50, cut=0.02):
@@ -259,34 +256,12 @@ def test_blocks_are_rows(block):
     assert cut.audit_ == whole.audit_
 
 
-def skops_round_trip(model):
-    data = skops.io.dumps(model)
-    return skops.io.loads(data, trusted=skops.io.get_untrusted_types(data=data))
-
-
-def joblib_round_trip(model):
-    file = io.BytesIO()
-    joblib.dump(model, file)
-    file.seek(0)
-    return joblib.load(file)
-
-
-@pytest.mark.parametrize(
-    "way",
-    [
-        lambda m: pickle.loads(pickle.dumps(m, protocol=1)),
-        lambda m: pickle.loads(pickle.dumps(m)),
-        copy.deepcopy,
-        copy.copy,
-        joblib_round_trip,
-        skops_round_trip,
-    ],
-)
+@pytest.mark.parametrize("way", ROUND_TRIPS)
 def test_it_resumes_exactly_in_the_middle_of_an_episode(way):
     data = chain(600, np.random.default_rng(4))
     model = feed(estimator(), data, 0, 301)
     assert not data.terminal[300]
-    restored = way(model)
+    restored = ROUND_TRIPS[way](model)
     feed(model, data, 301, 600)
     assert restored.n_samples_seen_ == 301
     feed(restored, data, 301, 600)

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from kernsift import KRLSRegressor, OnlineLSSVMClassifier, OnlineLSSVMRegressor
 from oracles.dense_stream import DenseStream
+from oracles.memories import Memories
 from sklearn.base import clone
 from support.streams import through_a_file
 
@@ -70,22 +71,25 @@ class OnlineMachine(RuleBasedStateMachine):
             "novelty_tol": data.draw(st.sampled_from([1e-2, 0.1, 0.4]), "novelty_tol"),
             "max_basis": data.draw(st.sampled_from([None, 1, 3, 8]), "max_basis"),
         }
-        kind = data.draw(st.sampled_from(["plain", "forgetting", "exact", "window", "inverse", "krls"]), "kind")
+        kinds = ["plain", "memories", "exact", "window", "inverse", "krls"]
+        kind = data.draw(st.sampled_from(kinds), "kind")
         if kind == "krls":
             on_full = data.draw(st.sampled_from(["stop", "drop-oldest", "prune"]), "on_full")
             self.model = KRLSRegressor(**common, on_full=on_full)
             return
         common["fit_intercept"] = data.draw(st.booleans(), "fit_intercept")
         common["admission"] = data.draw(st.sampled_from(["product", "two-part", "per-sample", "novelty"]), "admission")
-        beyond = {"exact_rows": 0, "swap_until": None}
-        if kind == "forgetting":
-            beyond["forgetting"] = data.draw(st.sampled_from([0.9, 0.99]), "forgetting")
-        if kind in ("forgetting", "exact"):
-            beyond["exact_rows"] = data.draw(st.sampled_from([0, 1, 5, 40]), "exact_rows")
-            if common["max_basis"]:
-                beyond["swap_until"] = data.draw(st.sampled_from([None, 20]), "swap_until")
+        beyond = {"exact_rows": 0, "swap_until": None, "forgetting": 1.0, "linear": False}
+        if kind == "memories":
+            beyond["forgetting"] = data.draw(st.sampled_from([1.0, 0.9, [0.99, 0.5], [1.0, 0.999, 0.9]]), "forgetting")
+            # a single memory that does not fade has the oracle of the machine only with a linear part
+            beyond["linear"] = beyond["forgetting"] == 1.0 or data.draw(st.booleans(), "linear")
+        if kind == "exact":
+            beyond["exact_rows"] = data.draw(st.sampled_from([1, 5, 40]), "exact_rows")
+        if kind in ("memories", "exact") and common["max_basis"]:
+            beyond["swap_until"] = data.draw(st.sampled_from([None, 20]), "swap_until")
         if kind == "window":
-            beyond = {"window": data.draw(st.sampled_from([2, 15, 60]), "window")}
+            beyond = {"window": data.draw(st.sampled_from([2, 15, 60]), "window"), "linear": False}
         if common["max_basis"]:
             beyond["hysteresis"] = data.draw(st.sampled_from([1.0, 0.3]), "hysteresis")
             beyond["oversample"] = data.draw(st.sampled_from([1, 2]), "oversample")
@@ -121,20 +125,28 @@ class OnlineMachine(RuleBasedStateMachine):
     def feed(self, model, X, Y, v):
         model.partial_fit(X, self.given(Y), sample_weight=v)
 
-    def start_oracle(self):
+    def start_oracle(self, first):
         get = self.model.get_params().get
+        outputs = self.targets(np.zeros((1, self.n_outputs))).shape[1]
         kernel = oracles.kernel_function(self.model.kernel, GAMMA[self.model.kernel], dtype=np.float64)
-        window = get("window")
-        self.dense = DenseStream(
-            kernel,
-            self.model.alpha,
-            self.d,
-            self.targets(np.zeros((1, self.n_outputs))).shape[1],
-            fit_intercept=get("fit_intercept", False),
-            exact_rows=0 if window else get("exact_rows", 0),
-            window=window,
-            forgetting=get("forgetting", 1.0),
-        )
+        window, common = get("window"), {"fit_intercept": get("fit_intercept", False)}
+        if self.model.linear or np.ravel(self.model.forgetting).tolist() not in ([1.0], ["auto"]):
+            self.dense = Memories(
+                kernel,
+                self.model.alpha,
+                np.ravel(self.model.forgetting).tolist(),
+                self.d,
+                outputs,
+                scale=[1 / np.sqrt(self.d + 1)] * self.d if self.model.linear else [],
+                centre=np.zeros(self.d) if self.model.kernel in ("polynomial", "linear") else first,
+                level=not hasattr(self.model, "classes_"),
+                **common,
+            )
+        else:
+            ring = 0 if window else get("exact_rows", 0)
+            self.dense = DenseStream(
+                kernel, self.model.alpha, self.d, outputs, exact_rows=ring, window=window, **common
+            )
         self.cap = None if self.model.max_basis is None else self.model.max_basis * get("oversample", 1)
         self.learned = 0  # rows of positive weight since the stream or its second pass began
 
@@ -146,7 +158,7 @@ class OnlineMachine(RuleBasedStateMachine):
     def follow(self, X, Y, v):
         """The rows one by one, and the oracle after them."""
         if self.dense is None:
-            self.start_oracle()
+            self.start_oracle(X[0])
         for x, y, weight in zip(X, Y, v, strict=True):
             before, keeps = list(self.dense.ids), self.keeps_ring()
             self.feed(self.rows, x[None], y[None], np.array([weight]))
@@ -331,7 +343,7 @@ class ClassifierMachine(OnlineMachine):
         kept = OnlineLSSVMClassifier().get_params()
         self.model = OnlineLSSVMClassifier(**{k: v for k, v in self.model.get_params().items() if k in kept})
         if self.model.exact_rows == "auto" and self.model.window is None:
-            self.model.set_params(exact_rows=0, swap_until=None)
+            self.model.set_params(exact_rows=0, swap_until=None, linear=False, forgetting=1.0)
         self.labels = np.array(["a", "b", "c"][: data.draw(st.integers(2, 3), "classes")])
 
     def code(self, Y):

@@ -55,12 +55,14 @@ def assert_equals_batch(model_at, solutions, X_new, level):
             np.testing.assert_allclose(model.gcv, truth.gcv.astype(float), rtol=tol * (10 + truth.t / free))
             np.testing.assert_allclose(model.log_evidence, truth.log_evidence.astype(float), rtol=tol, atol=10 * tol)
             np.testing.assert_allclose(model.noise_variance, truth.noise_variance.astype(float), rtol=tol)
-        spread, delta = model.variance(X_new)
-        true_spread, true_delta = truth.variance(X_new)
-        np.testing.assert_allclose(spread, true_spread.astype(float), rtol=10 * tol, atol=tol)
-        # delta is what is left of k(x,x) after a projection: absolute in k(x,x)
-        prior = float(model.kernel.diagonal(X_new).max())
-        np.testing.assert_allclose(delta, true_delta.astype(float), atol=tol * prior)
+        # Of a new observation in units of the noise: rounding is absolute in the prior, k(x, x) / alpha, because delta
+        # is what is left of k(x, x) after a projection. Without noise there is nothing to measure it in.
+        units, (inside, delta) = np.asarray(model.noise_variance), truth.variance(X_new)
+        with_noise = units > 0
+        relative = model.variance(X_new)[:, with_noise] / units[with_noise] - 1
+        prior = float(model.kernel.diagonal(X_new).max()) / model.alpha
+        expected = np.broadcast_to((inside + delta / model.alpha).astype(float)[:, None], relative.shape)
+        np.testing.assert_allclose(relative, expected, rtol=10 * tol, atol=tol * (1 + prior))
         if len(K):
             # Coefficients on a nearly dependent dictionary are determined through the function they make: the
             # errors are measured in the norm of the space, |d|_K = |L'd| (MATH 1.2), and P^-1 as C = L'P^-1 L.

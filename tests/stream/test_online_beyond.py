@@ -13,7 +13,7 @@ import numpy as np
 import oracles
 import pytest
 from kernsift import KRLSRegressor, OnlineLSSVMClassifier, OnlineLSSVMRegressor
-from kernsift.base.threads import _cpus, n_threads
+from kernsift.base.threads import cpus, n_threads
 from support.streams import KERNEL, core, direct, stream
 from threadpoolctl import threadpool_limits
 
@@ -127,34 +127,6 @@ def test_refit_is_the_exact_subset_of_regressors_solution(name, rng):
         model.partial_fit(X[:100], labels[:100])._core.predict(X),
         again.partial_fit(X[:100], labels[:100])._core.predict(X),
     )
-
-
-@pytest.mark.parametrize("block", [1, 33, 600])
-@pytest.mark.parametrize("max_basis", [0, 9])
-def test_forgetting_equals_the_direct_weighted_solve(max_basis, block):
-    """Row i of t counts forgetting^(t-i); the ridge is restored every 0.25/(1 - forgetting) rows, in between it fades
-    with the rows, never below 3/4."""
-    rng = np.random.default_rng(8)
-    X, Y, v = stream(600, rng, outputs=2, weights=True)
-    forgetting, alpha = 0.99, 0.1
-    model = core(n_outputs=2, max_basis=max_basis, forgetting=forgetting, novelty_tol=0.05)
-    parts = [model.learn(X[i : i + block], Y[i : i + block], v[i : i + block]) for i in range(0, 600, block)]
-    outcome, victim = (np.concatenate([p[k] for p in parts]) for k in (1, 2))
-    learned = np.flatnonzero(v > 0)
-    age = len(learned) - 1 - np.arange(len(learned))
-    faded = np.zeros(600)
-    faded[learned] = v[learned] * forgetting**age
-    since = len(learned) % 25  # 0.25 / (1 - 0.99)
-    ridge = alpha * forgetting ** ((since - 1) if since else -1)
-    assert ridge > 0.75 * alpha
-    truth = oracles.BatchModel(oracles.kernel_function("rbf", 0.5), ridge, n_outputs=2)
-    truth.learn(X, Y, faded, outcome, victim)
-    solution = truth.solve()
-    np.testing.assert_array_equal(model.indices, solution.indices)
-    np.testing.assert_allclose(model.predict(X), solution.predict(X).astype(float), atol=1e-9)
-    np.testing.assert_allclose(model.cost, solution.cost.astype(float), rtol=1e-9)
-    n = (1 - forgetting ** len(learned)) / (1 - forgetting)
-    np.testing.assert_allclose(model.noise_variance, solution.cost.astype(float) / (n - 1), rtol=1e-9)
 
 
 def test_forgetting_wins_on_a_series_that_switches(rng):
@@ -338,11 +310,11 @@ def test_predictions_do_not_depend_on_threads(rng, monkeypatch):
         assert n_threads(3) == 3
 
 
-@pytest.mark.skipif(_cpus() == 1, reason="a limit of one thread cannot be told from one CPU")
+@pytest.mark.skipif(cpus() == 1, reason="a limit of one thread cannot be told from one CPU")
 def test_threadpoolctl_bounds_threads(monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     with threadpool_limits(1000, "openmp"):
-        assert (n_threads(None), n_threads(3), n_threads(-1)) == (1, 3, _cpus())
+        assert (n_threads(None), n_threads(3), n_threads(-1)) == (1, 3, cpus())
         with threadpool_limits(1):
             assert (n_threads(None), n_threads(3), n_threads(-1)) == (1, 1, 1)
         with threadpool_limits(1, "blas"):  # which the core does not use
@@ -394,11 +366,12 @@ def test_state_beyond_the_papers_resumes_exactly(settings, rng):
     np.testing.assert_array_equal(again.basis_indices_, model.basis_indices_)
 
 
+@pytest.mark.parametrize("beyond", [{"exact_rows": 40}, {"forgetting": 0.99}, {}], ids=str)
 @pytest.mark.parametrize("kernel", ["polynomial", "rbf"])
 @pytest.mark.parametrize("level", [1.0, -3e7])
-def test_a_constant_is_the_intercept_and_its_rounding_becomes_no_kernel(kernel, level, rng):
+def test_a_constant_is_the_intercept_and_its_rounding_becomes_no_kernel(kernel, level, beyond, rng):
     X = rng.standard_normal((120, 4))
-    settings = {"kernel": kernel, "gamma": 0.2, "alpha": 0.01, "max_basis": None, "forgetting": 0.99, "exact_rows": 40}
+    settings = {"kernel": kernel, "gamma": 0.2, "alpha": 0.01, "max_basis": None, **beyond}
     at_once = OnlineLSSVMRegressor(**settings).partial_fit(X, np.full(120, level))
     by_rows = OnlineLSSVMRegressor(**settings)
     for row in X:

@@ -11,6 +11,7 @@ import numpy as np
 import oracles
 import pytest
 from kernsift import KernelLSTD, KRLSRegressor, OnlineLSSVMRegressor, SubsetLSSVMRegressor
+from support.streams import PLAIN
 
 pytestmark = pytest.mark.skipif(not oracles.EXTENDED, reason="needs a long double of 64 bits or more")
 
@@ -40,7 +41,15 @@ def rows(name: str, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def fitted(kernel: str, tol: float, alpha: float, **parameters) -> OnlineLSSVMRegressor:
-    settings = {"gamma": 0.5, "degree": 3, "coef0": 1.0, "admission": "novelty", "max_basis": None, **parameters}
+    settings = {
+        "gamma": 0.5,
+        "degree": 3,
+        "coef0": 1.0,
+        "admission": "novelty",
+        "max_basis": None,
+        **PLAIN,
+        **parameters,
+    }
     return OnlineLSSVMRegressor(kernel=kernel, novelty_tol=tol, alpha=alpha, **settings)
 
 

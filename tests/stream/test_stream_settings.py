@@ -12,7 +12,8 @@ import numpy as np
 import oracles
 import pytest
 from kernsift import KRLSRegressor, OnlineLSSVMClassifier, OnlineLSSVMRegressor, _core
-from support.streams import KERNEL, KERNELS, core, direct, stream
+from kernsift.stream.parameters import MEMORIES
+from support.streams import KERNEL, KERNELS, PLAIN, core, direct, stream
 
 
 @pytest.mark.parametrize("max_basis", [0, 12])
@@ -43,7 +44,7 @@ def test_a_window_forgets_another_world():
     X = rng.uniform(-2, 2, (2000, 1))
     y = np.where(np.arange(2000) < 1000, 1.0, -1.0) * np.sin(2 * X[:, 0]) + 0.05 * rng.standard_normal(2000)
     windowed = OnlineLSSVMRegressor(gamma=1.0, max_basis=20, window=300).partial_fit(X, y)
-    remembers = OnlineLSSVMRegressor(gamma=1.0, max_basis=20).partial_fit(X, y)
+    remembers = OnlineLSSVMRegressor(gamma=1.0, max_basis=20, **PLAIN).partial_fit(X, y)
     truth = -np.sin(2 * X[:, 0])
     assert np.abs(windowed.predict(X) - truth).mean() < 0.05 < 0.3 < np.abs(remembers.predict(X) - truth).mean()
 
@@ -169,19 +170,22 @@ def test_the_defaults_know_whether_the_stream_ends():
     rng = np.random.default_rng(18)
     X, Y, _ = stream(900, rng)
     y, settings = Y[:, 0], {"gamma": 2.0, "max_basis": 12, "admission": "novelty"}
-    papers, beyond = {"exact_rows": 0, "swap_until": None}, {"exact_rows": 500, "swap_until": 240}
+    papers = {"exact_rows": 0, "swap_until": None, **PLAIN}
+    endless = {**papers, "forgetting": list(MEMORIES), "linear": True}
+    table = {"exact_rows": 500, "swap_until": 240, **PLAIN}
 
     def answers(model):
         return model.predict(X), model.basis_indices_
 
     fitted = answers(OnlineLSSVMRegressor(**settings).fit(X, y))
     streamed = answers(OnlineLSSVMRegressor(**settings).partial_fit(X, y))
-    for got, explicit, other in ((fitted, beyond, papers), (streamed, papers, beyond)):
+    for got, explicit, other in ((fitted, table, endless), (streamed, endless, table)):
         for a, b in zip(got, answers(OnlineLSSVMRegressor(**settings, **explicit).fit(X, y)), strict=True):
             np.testing.assert_array_equal(a, b)
         assert not np.array_equal(got[0], OnlineLSSVMRegressor(**settings, **other).fit(X, y).predict(X))
     inverse = OnlineLSSVMRegressor(**settings, engine="inverse").fit(X, y)  # the papers' form has nothing beyond
-    np.testing.assert_array_equal(inverse.basis_indices_, streamed[1])
+    papers_own = OnlineLSSVMRegressor(**settings, **papers).partial_fit(X, y)
+    np.testing.assert_array_equal(inverse.basis_indices_, papers_own.basis_indices_)
     assert OnlineLSSVMRegressor(gamma=2.0, max_basis=300).fit(X, y)._core.state()["rows_learned"] == 900
     few = OnlineLSSVMRegressor(**settings).fit(X[:100], y[:100])  # half of the rows, where 20 times m are more
     assert few.audit_["frozen"] == 50

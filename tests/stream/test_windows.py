@@ -6,6 +6,7 @@ import numpy as np
 import oracles
 import pytest
 from kernsift import OnlineLSSVMRegressor
+from support.streams import PLAIN
 
 KERNELS = ("rbf", "laplacian", "matern32", "matern52", "polynomial", "linear")
 
@@ -39,6 +40,7 @@ def case(seed, kernel, alpha, size, weights, **settings):
         fit_intercept=intercept,
         max_basis=[None, 15][int(rng.integers(2))],
         usefulness_tol=0.0,
+        **PLAIN,
         **settings,
     )
     for first in range(0, n, 7):
@@ -75,7 +77,7 @@ def test_one_update_does_not_make_every_later_block_slow(alpha):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(50_000, 6))
     y = np.sin(X[:, 0]) * X[:, 1] + 0.1 * rng.standard_normal(len(X))
-    model = OnlineLSSVMRegressor(gamma=0.1, alpha=alpha, max_basis=200, swap_until=1000).partial_fit(
+    model = OnlineLSSVMRegressor(gamma=0.1, alpha=alpha, max_basis=200, swap_until=1000, **PLAIN).partial_fit(
         X[:48_000], y[:48_000]
     )
     assert len(model._core.state()["information"]) == 201

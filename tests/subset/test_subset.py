@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import copy
-import io
 import os
 import pickle
 import subprocess
 import sys
 
-import joblib
 import numpy as np
 import oracles
 import pytest
-import skops.io
 from kernsift import FeatureVectorSelector, SubsetLSSVMClassifier, SubsetLSSVMRegressor, _core
 from kernsift.select.selectors import SELECTORS, SUPERVISED, Task, select
 from kernsift.subset.pruned import prune
@@ -23,6 +20,7 @@ from sklearn.datasets import load_iris, make_moons
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
+from support.storing import ROUND_TRIPS
 
 
 def table(rng, n=300, d=3, outputs=None):
@@ -540,37 +538,22 @@ def test_other_refusals(rng):
         SubsetLSSVMRegressor().select_basis(X, y).predict(X)
 
 
-def skops_trip(model):
-    data = skops.io.dumps(model)
-    return skops.io.loads(data, trusted=skops.io.get_untrusted_types(data=data))
-
-
-def joblib_trip(model):
-    file = io.BytesIO()
-    joblib.dump(model, file)
-    file.seek(0)
-    return joblib.load(file)
-
-
-@pytest.mark.parametrize(
-    "trip",
-    [lambda m: pickle.loads(pickle.dumps(m, 1)), lambda m: pickle.loads(pickle.dumps(m)), joblib_trip, skops_trip],
-)
-def test_models_are_stored_and_resume_exactly(trip, rng):
+@pytest.mark.parametrize("way", ROUND_TRIPS)
+def test_models_are_stored_and_resume_exactly(way, rng):
     X, y = table(rng, 200)
     for model in (
         SubsetLSSVMRegressor(max_basis=15, random_state=0).fit(X, y),
         SubsetLSSVMClassifier(max_basis=15, random_state=0).fit(X, y > 0),
         FeatureVectorSelector(n_components=10, random_state=0).fit(X),
     ):
-        again = trip(model)
+        again = ROUND_TRIPS[way](model)
         if isinstance(model, FeatureVectorSelector):
             np.testing.assert_array_equal(again.transform(X), model.transform(X))
             continue
         np.testing.assert_array_equal(again.predict(X), model.predict(X))
         np.testing.assert_array_equal(again.resize(7).predict(X), copy.deepcopy(model).resize(7).predict(X))
         target = y if isinstance(model, SubsetLSSVMRegressor) else y > 0
-        again = trip(model)
+        again = ROUND_TRIPS[way](model)
         np.testing.assert_array_equal(
             again.partial_fit(X[:50], target[:50]).predict(X), model.partial_fit(X[:50], target[:50]).predict(X)
         )

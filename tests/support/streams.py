@@ -17,6 +17,7 @@ KERNELS = {
     "linear": 1.0,
 }
 KERNEL = oracles.kernel_function("rbf", 0.5, dtype=np.float64)
+PLAIN = {"forgetting": 1.0, "linear": False}  # the papers' single model on a stream, which has other defaults
 
 
 def core(engine="OnlineLSSVM", *, name="rbf", gamma=0.5, d=2, n_outputs=1, **settings):

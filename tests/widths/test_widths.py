@@ -396,7 +396,8 @@ def test_krls_and_selectors_do_not_take_learn():
 
 def test_a_stream_warms_up():
     X, y = relevant(n=600, d=6)
-    model = OnlineLSSVMRegressor(gamma="learn", learn_rows=250, max_basis=50, random_state=0)
+    # of widths given as numbers, a linear part would take the features as they are
+    model = OnlineLSSVMRegressor(gamma="learn", learn_rows=250, max_basis=50, linear=False, random_state=0)
     model.partial_fit(X[:100], y[:100])
     assert np.ptp(model.gamma_) == 0
     assert not hasattr(model, "learned_gamma_")
@@ -407,7 +408,7 @@ def test_a_stream_warms_up():
     model.partial_fit(X[100:300], y[100:300])
     assert model.gamma_[:2].sum() > 0.5 * model.gamma_.sum()
     assert model.n_samples_seen_ == 300
-    begun = OnlineLSSVMRegressor(gamma=model.gamma_, max_basis=50).partial_fit(X[:300], y[:300])
+    begun = OnlineLSSVMRegressor(gamma=model.gamma_, max_basis=50, linear=False).partial_fit(X[:300], y[:300])
     exactly = OnlineLSSVMRegressor(gamma="learn", max_basis=50, random_state=0).fit(X[:250], y[:250])
     np.testing.assert_array_equal(model.gamma_, exactly.gamma_)  # the block went on past the rows that are asked for
     np.testing.assert_allclose(model.predict(X), begun.predict(X), rtol=1e-9)

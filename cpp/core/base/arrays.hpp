@@ -59,7 +59,29 @@ class Arrays {
   }
   const std::map<std::string, Matrix>& items() const { return items_; }
 
+  // Arrays of several memories: those of the first have their plain names, those of part k the prefix "memory<k>_".
+  void put_all(const Arrays& part, std::size_t k) {
+    for (const auto& [name, value] : part.items_) put(prefix(k) + name, value);
+  }
+  Arrays of(std::size_t k) const {
+    if (k == 0) return *this;
+    Arrays part;
+    const std::string before = prefix(k);
+    for (auto it = items_.lower_bound(before); it != items_.end() && it->first.compare(0, before.size(), before) == 0;
+         ++it)
+      part.put(it->first.substr(before.size()), it->second);
+    return part;
+  }
+
+  // How many parts have an array of that name.
+  std::size_t parts(const std::string& name) const {
+    std::size_t k = 0;
+    while (items_.count(prefix(k) + name) > 0) ++k;
+    return k;
+  }
+
  private:
+  static std::string prefix(std::size_t k) { return k == 0 ? "" : "memory" + std::to_string(k) + "_"; }
   std::map<std::string, Matrix> items_;
 };
 

@@ -74,9 +74,9 @@ void SymmetricInverse::add(const SymmetricInverse& other) {
     storage_.col(j).segment(j, size_ - j) += other.storage_.col(j).segment(j, size_ - j);
 }
 
-void SymmetricInverse::append(const ConstVectorRef& column, double corner) {
+void SymmetricInverse::append(const ConstVectorRef& column, double corner, double unit) {
   reserve(grown_capacity(storage_.rows(), size_ + 1));
-  storage_.row(size_).head(size_) = column.transpose();
+  storage_.row(size_).head(size_) = column.transpose() / unit;
   storage_(size_, size_) = corner;
   owed_.row(size_).setZero();
   ++size_;
@@ -104,12 +104,20 @@ void SymmetricInverse::remove(Index i) {
   --size_;
 }
 
-void SymmetricInverse::owe_remove_last() {
+void SymmetricInverse::owe_remove_last(double shift) {
   if (n_owed_ == kMostOwed) settle();
   auto u = scratch_.head(size_);
   column(size_ - 1, u);
   --size_;
-  owe_outer(u.head(size_), -1.0 / u[size_]);
+  owe_outer(u.head(size_), -1.0 / (u[size_] + shift));
+}
+
+void SymmetricInverse::rescale(double scale, double diagonal) {
+  assert(n_owed_ == 0);
+  for (Index j = 0; j < size_; ++j) {
+    storage_.col(j).segment(j, size_ - j) *= scale;
+    storage_(j, j) += diagonal;
+  }
 }
 
 void SymmetricInverse::drop_last() {

@@ -52,16 +52,19 @@ class SymmetricInverse {
   // B^-1 <- B^-1 + scale U U': the same for many columns at once.
   void add_outer_block(const ConstMatrixRef& U, double scale);
 
+  // B^-1 <- scale B^-1 + diagonal I, settled.
+  void rescale(double scale, double diagonal);
   // The sum of two matrices of the same size.
   void add(const SymmetricInverse& other);
 
-  // B^-1 <- [B^-1, column; column', corner], entries given.
-  void append(const ConstVectorRef& column, double corner);
+  // B^-1 <- [B^-1, column / unit; column' / unit, corner], entries given.
+  void append(const ConstVectorRef& column, double corner, double unit = 1);
   // B <- [B b; b' b*] with w = B^-1 b and Schur complement schur = b* - b'w [JP 10].
   void border(const ConstVectorRef& w, double schur);
   // B loses row and column i [JP 17]; later ones move up.
   void remove(Index i);
-  void owe_remove_last();
+  // The matrix being what is stored plus `shift` times the identity.
+  void owe_remove_last(double shift = 0);
   // The inverse itself loses its last row and column.
   void drop_last();
 

@@ -97,8 +97,8 @@ class RidgeProblem {
   // differences of alpha: a fit shall not depend on the order of the rows.
   double best_gcv();
 
-  // Doubles of a factor, or while a spectrum is made, with what a solution takes, tiles of rows, and a leave-one-out
-  // grid of so many alphas.
+  // Doubles for m kernels: a factor or, while a spectrum is computed, its matrices; a solution; tiles of rows; and a
+  // leave-one-out grid of `alphas` ridges.
   static double memory_needed(Index m, Index outputs, bool spectrum, Index alphas);
 
  private:

@@ -9,26 +9,22 @@
 namespace kernsift {
 
 namespace {
-constexpr Index kShortRun = 4;  // a run shorter than this is learned row by row
-constexpr Index kTile = 64;     // rows summed together
+constexpr Index kTile = 64;  // rows summed together
 }  // namespace
 
 void BlockLearner::learn(OnlineModel& model, const Block& block) {
   screen(model, block);
   StreamState& state = model.state_;
-  const Forgetting& forgetting = state.learned().forgetting;
   const double tol1 = model.settings_.admission.novelty_tol;
   for (Index done = 0; done < block.count;) {
-    Index next = done, most = block.count;
-    if (forgetting.active()) most = std::min<Index>(most, done + forgetting.rows_left());
-    while (next < most && block.v[block.first + next] > 0 &&
+    Index next = done;
+    while (next < block.count && block.v[block.first + next] > 0 &&
            (model.frozen(next - done) || !(delta_[next] > tol1 * k_self_[next])))
       ++next;
     if (next > done)
       learn_run(model, block, done, next - done);
     else
       learn_alone(model, block, next++);
-    state.fade_if_due();
     state.renew_if_in_doubt();
     state.check();
     done = next;
@@ -44,7 +40,7 @@ void BlockLearner::screen(const OnlineModel& model, const Block& block) {
     W_.resize(grown_capacity(W_.rows(), rows), std::max(W_.cols(), block.count));
     for (Vector* values : {&delta_, &k_self_, &weights_}) values->resize(W_.cols());
   }
-  basis.coordinates(model.prepared_, block.row, block.count, W_);
+  basis.coordinates(model.prepared_, block.row, block.X.middleRows(block.first, block.count), W_);
   for (Index r = 0; r < block.count; ++r) {
     k_self_[r] = model.dictionary().kernel().self(model.prepared_, block.row + r);
     delta_[r] = basis.distance(W_.col(r).head(basis.dimension()), k_self_[r]);
@@ -55,12 +51,14 @@ void BlockLearner::screen(const OnlineModel& model, const Block& block) {
 // A row that is novel, or has no weight.
 void BlockLearner::learn_alone(OnlineModel& model, const Block& block, Index column) {
   StreamState& state = model.state_;
-  const Index i = block.first + column, row = block.row + column, outputs = model.n_outputs();
+  const Index i = block.first + column, row = block.row + column;
   const auto w = W_.col(column).head(state.basis().dimension());
   double* const apriori = block.log.apriori.row(i).data();
   if (!(block.v[i] > 0)) {
     if (block.log.exact_apriori) state.leave_information();
-    for (Index o = 0; o < outputs; ++o) apriori[o] = state.posterior().at(w, o);
+    const double* y = block.Y.row(i).data();
+    state.look(w, k_self_[column], y, 1.0);
+    state.apriori(y, apriori);
     return model.journal_.record({Outcome::ignored}, i, block.log.events);
   }
   state.leave_information();
@@ -87,13 +85,14 @@ void BlockLearner::learn_run(OnlineModel& model, const Block& block, Index begin
   model.leave_scores_if(frozen_now);
   for (Index r = 0; r < count; ++r) {
     const double* y = block.Y.row(i + r).data();
-    weight[r] = block.v[i + r] * state.learned().forgetting.frame();
+    weight[r] = block.v[i + r];
     if (model.keeps_recent()) state.keep(sample(r), y, weight[r]);
     model.journal_.record({model.frozen() ? Outcome::frozen : Outcome::rejected_novelty}, i + r, log.events);
     state.count(y, block.v[i + r]);
   }
   // After as many quiet rows as the change of form costs, it is worth its price; a frozen model stays quiet.
-  bool accumulate = !log.exact_apriori && (state.posterior().accumulating() || quiet_rows_ >= (frozen_now ? 0 : 2 * p));
+  bool accumulate =
+      !log.exact_apriori && state.sums() && (state.accumulating() || quiet_rows_ >= (frozen_now ? 0 : 2 * p));
   if (accumulate && !state.inform()) {
     accumulate = false;
     quiet_rows_ = -16 * p;  // trying costs as much as learning half a p of rows
@@ -104,15 +103,11 @@ void BlockLearner::learn_run(OnlineModel& model, const Block& block, Index begin
   if (accumulate) return state.accumulate_run(W, targets, weight, apriori);
   state.leave_information();
   state.count_rounding();
-  if (count >= kShortRun && state.learn_run(W, targets, weight, apriori)) return;
-  for (Index r = 0; r < count; ++r) {
-    const RowScalars look = state.look(W.col(r), k_self_[begin + r], targets.row(r).data(), weight[r]);
-    apriori.row(r) = targets.row(r) - state.posterior().residual().transpose();
-    if (look.sound())
-      state.normal(sample(r), look);
-    else
-      model.journal_.refuse(i + r, log.events);
-  }
+  sound_.assign(static_cast<std::size_t>(count), 1);
+  state.learn_run(W, targets, weight, delta_.segment(begin, count), k_self_.segment(begin, count), apriori,
+                  sound_.data(), log.threads);
+  for (Index r = 0; r < count; ++r)
+    if (sound_[static_cast<std::size_t>(r)] == 0) model.journal_.refuse(i + r, log.events);
 }
 
 // After the row at `column` became a kernel (and perhaps another left): the rows behind it in the block get the
@@ -144,13 +139,12 @@ void BlockLearner::follow(const OnlineModel& model, const Block& block, Index co
 }
 
 void BlockLearner::information_dropped(const OnlineModel& model) {
-  // made again after so many rows in blocks that it pays
+  // computed again once enough rows came in blocks to pay for it
   quiet_rows_ = model.frozen() ? -2 * model.state_.basis().dimension() : 0;
 }
 
 bool BlockLearner::learns_in_parts(const OnlineModel& model, bool exact_apriori) const {
-  return model.frozen() && model.state_.posterior().accumulating() && !exact_apriori &&
-         !model.state_.learned().forgetting.active() && !model.settings_.window;
+  return model.frozen() && model.state_.accumulating() && !exact_apriori && !model.settings_.window;
 }
 
 Index BlockLearner::rows_a_part(const OnlineModel& model) const {
@@ -173,17 +167,17 @@ Index BlockLearner::rows_a_step(const OnlineModel& model, bool exact_apriori) co
 void BlockLearner::learn_parts(OnlineModel& model, const Rows& X, const Rows& Y, const ConstVectorRef& v,
                                LearnLog& log) const {
   const Basis& basis = model.state_.basis();
-  const Posterior& posterior = model.state_.posterior();
+  const StreamState& state = model.state_;
   const auto sum_rows = [&](Index begin, Index end) {
-    Posterior::Sums sums = posterior.no_sums();
+    Posterior::Sums sums = state.leader().posterior.no_sums();
     Matrix W(basis.offset() + model.dictionary().padded(), kTile);
     PreparedRows prepared;
     for (Index first = begin; first < end; first += kTile) {
       const Index count = std::min(kTile, end - first);
       basis.kernel().prepare(X.middleRows(first, count), prepared);
-      basis.coordinates(prepared, 0, count, W);
-      posterior.add_run(W.topLeftCorner(basis.dimension(), count), Y.middleRows(first, count), v.segment(first, count),
-                        log.apriori.middleRows(first, count), sums);
+      basis.coordinates(prepared, 0, X.middleRows(first, count), W);
+      state.add_run(W.topLeftCorner(basis.dimension(), count), Y.middleRows(first, count), v.segment(first, count),
+                    log.apriori.middleRows(first, count), sums);
     }
     return sums;
   };

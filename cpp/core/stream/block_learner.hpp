@@ -8,6 +8,8 @@
 // Rows that can change no dictionary (a second pass, or a frozen dictionary) are sums, which any thread may make.
 #pragma once
 
+#include <vector>
+
 #include "core/kernel/kernels.hpp"
 #include "core/stream/online_settings.hpp"
 #include "core/stream/posterior.hpp"
@@ -50,6 +52,7 @@ class BlockLearner {
   Matrix W_;               // coordinates of the rows of the block, and room to grow
   Vector delta_, k_self_;  // their squared distances to the span, and k(x, x)
   Vector weights_;
+  std::vector<unsigned char> sound_;
   Panels newcomer_;
   Matrix with_newcomer_;
   std::int64_t quiet_rows_ = 0;

@@ -31,8 +31,8 @@ Vector gcv(const Model& model) {
 // Of the Gaussian process with kernel s2 k^ and noise s2 alpha / v_i, at its best signal scale s2.
 template <class Model>
 Vector log_evidence(const Model& model) {
-  const double m = static_cast<double>(model.dictionary().size());
-  const double log_det = model.log_det() - m * std::log(model.settings().alpha);
+  const double penalised = static_cast<double>(model.penalised());
+  const double log_det = model.log_det() - penalised * std::log(model.settings().alpha);
   Vector evidence = model.cost();
   for (double& cost : evidence) cost = log_evidence(model.effective_rows(), cost, log_det, model.sum_log_weights());
   return evidence;

@@ -6,7 +6,6 @@
 #include <stdexcept>
 
 #include "core/base/types.hpp"
-#include "core/linalg/symmetric_inverse.hpp"
 
 namespace kernsift::invariants {
 
@@ -37,7 +36,8 @@ inline void check_gain(double gain, double v) {
 }
 
 // The inverse: its diagonal is positive and, along the last `penalised` coordinates, at most 1/alpha.
-inline void check_inverse(const SymmetricInverse& C, Index penalised, double alpha) {
+template <class Inverse>
+void check_inverse(const Inverse& C, Index penalised, double alpha) {
   constexpr double kRounding = 1e-6;
   if constexpr (kChecked) {
     for (Index i = 0; i < C.size(); ++i) {

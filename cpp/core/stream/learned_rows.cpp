@@ -24,35 +24,16 @@ void TargetMoments::load(const Arrays& arrays, const std::string& prefix) {
   squares_ = arrays.number(prefix + "_squares");
 }
 
-void Forgetting::save(Arrays& arrays) const {
-  arrays.put("effective_rows", effective_rows_);
-  arrays.put("frame", frame_);
-  arrays.put("since_fade", static_cast<double>(since_));
-}
-
-void Forgetting::load(const Arrays& arrays) {
-  effective_rows_ = arrays.number("effective_rows");
-  frame_ = arrays.number("frame");
-  since_ = arrays.count("since_fade");
-}
-
-void LearnedRows::restart() {
-  moments = TargetMoments(moments.mean().size());
-  forgetting.restart();
-  rows = 0;
-  sum_log_weights = 0;
-}
-
 void LearnedRows::save(Arrays& arrays) const {
   moments.save(arrays, "target");
-  forgetting.save(arrays);
+  arrays.put("effective_rows", counted);
   arrays.put("rows_learned", static_cast<double>(rows));
   arrays.put("sum_log_weights", sum_log_weights);
 }
 
 void LearnedRows::load(const Arrays& arrays) {
   moments.load(arrays, "target");
-  forgetting.load(arrays);
+  counted = arrays.number("effective_rows");
   rows = arrays.count("rows_learned");
   sum_log_weights = arrays.number("sum_log_weights");
 }

@@ -35,8 +35,9 @@ LiteralModel::LiteralModel(Kernel kernel, Index n_outputs, const OnlineSettings&
       beta_(0, n_outputs),
       xi_(Vector::Zero(n_outputs)),
       learned_(n_outputs, 1.0) {
-  if (settings.swap_until > 0 || settings.exact_rows > 0 || settings.forgetting < 1)
-    throw std::invalid_argument("the explicit engine is the papers' form: no swap_until, exact_rows or forgetting");
+  if (settings.swap_until > 0 || settings.exact_rows > 0 || settings.forgets() || !settings.linear.empty())
+    throw std::invalid_argument(
+        "the explicit engine is the papers' form: no swap_until, exact_rows, forgetting or linear part");
   row_.rho.resize(n_outputs);
   reserve(8);
 }
@@ -226,7 +227,7 @@ void LiteralModel::predict_one(const ConstVectorRef& x, VectorRef out) {
   out = intercept() + beta_.middleRows(offset(), size()).transpose() * one_.column(dictionary_, prepared_, 0);
 }
 
-double LiteralModel::relative_variance() {
+void LiteralModel::variance_one(VectorRef out) {
   const double k_self = prepared_self();
   double spread = 0, delta = k_self;
   if (!settings_.fit_intercept || dimension() > 0) {
@@ -235,21 +236,28 @@ double LiteralModel::relative_variance() {
     spread = row.leverage;
     delta = row.delta;
   }
+  for (Index o = 0; o < n_outputs(); ++o) out[o] = noise_variance(o) * relative_variance(spread, delta);
+}
+
+double LiteralModel::relative_variance(double spread, double delta) const {
   return 1.0 + spread + (settings_.alpha > 0 ? delta / settings_.alpha : 0.0);
 }
 
-void LiteralModel::variance(const Rows& X, VectorRef spread, VectorRef delta, Index threads) const {
+void LiteralModel::variance(const Rows& X, RowsOut out, Index threads) const {
   const Index m = size(), p = dimension();
+  const Vector noise = kernsift::noise_variance(*this);
   dictionary_.tiles(X, threads, [&](MatrixRef values, const ConstVectorRef& k_self, Index first) {
     const auto K = values.topRows(m);
     const Index n = K.cols();
     Matrix A(m, n), K1(p, n), G(p, n);
     K_inv_.apply_block(K, A);
-    delta.segment(first, n) = (k_self.transpose() - K.cwiseProduct(A).colwise().sum()).cwiseMax(0.0);
     if (p > m) K1.row(0).setOnes();
     K1.bottomRows(m) = K;
     P_inv_.apply_block(K1, G);
-    spread.segment(first, n) = K1.cwiseProduct(G).colwise().sum();
+    for (Index r = 0; r < n; ++r) {
+      const double delta = std::max(0.0, k_self[r] - K.col(r).dot(A.col(r)));
+      out.row(first + r) = relative_variance(K1.col(r).dot(G.col(r)), delta) * noise.transpose();
+    }
   });
 }
 

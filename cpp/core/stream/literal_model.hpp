@@ -34,10 +34,11 @@ class LiteralModel {
 
   ConstMatrixRef coefficients() const;
   Vector intercept() const;
+  Matrix slopes() const { return Matrix(0, n_outputs()); }
   void predict(const Rows& X, RowsOut out, Index threads = 1) const {
     dictionary_.expand(coefficients(), intercept(), X, out, threads);
   }
-  void variance(const Rows& X, VectorRef spread, VectorRef delta, Index threads = 1) const;
+  void variance(const Rows& X, RowsOut out, Index threads = 1) const;
 
   void update(const ConstVectorRef& x, const ConstVectorRef& y, double v) {
     prepare_row(x);
@@ -47,22 +48,26 @@ class LiteralModel {
   double prepared_self() const { return dictionary_.kernel().self(prepared_, 0); }
   void learn_prepared(const ConstVectorRef& y, double v);
   void predict_one(const ConstVectorRef& x, VectorRef out);
-  double relative_variance();
+  void variance_one(VectorRef out);
+  void predict_members(VectorRef) {}  // one memory
+  void weigh_by(const ConstVectorRef&) {}
 
   const Vector& cost() const { return xi_; }
   Vector rss() const;
   double noise_variance(Index output) const { return kernsift::noise_variance(xi_[output], effective_rows()); }
   double log_det() const { return log_det_; }  // log |P| - log |K|
   double dof() const;
-  double rows_counted() const { return learned_.forgetting.effective_rows(); }
+  double rows_counted() const { return learned_.counted; }
   double effective_rows() const { return rows_counted() - (settings_.fit_intercept ? 1.0 : 0.0); }
   double sum_log_weights() const { return learned_.sum_log_weights; }
+  Index penalised() const { return size(); }
   Matrix inverse_P() const { return P_inv_.dense().bottomRightCorner(size(), size()); }
 
   Arrays save() const;
   void load(const Arrays& arrays);
 
  private:
+  double relative_variance(double spread, double delta) const;
   Index size() const { return K_inv_.size(); }
   Index dimension() const { return P_inv_.size(); }
   Index offset() const { return settings_.fit_intercept ? 1 : 0; }

@@ -55,7 +55,7 @@ void KernelLSTD::learn(const Rows& S, const ConstVectorRef& r, const Rows& S_nex
       if (work_.K.rows() < padded) work_.K.resize(grown_capacity(work_.K.rows(), padded), 2);
       dictionary().block(prepared_, 2 * j, 2, work_.K.topRows(padded));
       followers_.block(0, kHere, m, 2) = work_.K.topRows(m);
-      basis_.coordinates(followers_.block(0, kHere, m, 2));
+      basis_.span().coordinates(followers_.block(0, kHere, m, 2));
 
       if (start[i] || fresh_) follower(kTrace).setZero();
       fresh_ = terminal[i];
@@ -248,7 +248,7 @@ void KernelLSTD::remove(Index i) {
     auto unit = work_.beta.head(m);
     unit.setZero();
     unit[i] = 1.0;
-    basis_.coordinates(unit);
+    basis_.span().coordinates(unit);
     C_.apply(unit, column);
     C_.apply_transposed(unit, row);
     basis_.span().coefficients(column);
@@ -287,7 +287,7 @@ void KernelLSTD::refresh_diagonal() {
   for (Index j = 0; j < m; ++j) {  // d_j = e_j'L^-T C L^-1 e_j
     unit.setZero();
     unit[j] = 1.0;
-    basis_.coordinates(unit);
+    basis_.span().coordinates(unit);
     C_.apply(unit, image);
     diagonal_.values[j] = unit.dot(image);
   }

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "core/simd/triangle_passes.hpp"
+#include "core/stream/earlier_state.hpp"
 
 namespace kernsift {
 
@@ -17,6 +18,8 @@ constexpr Index kBlock = 64;   // rows learned together
 OnlineModel::OnlineModel(Kernel kernel, Index n_outputs, const OnlineSettings& settings)
     : settings_(settings.checked(n_outputs)),
       state_(std::move(kernel), n_outputs, settings),
+      constant_(Vector::Zero(n_outputs)),
+      slopes_(static_cast<Index>(settings.linear.size()), n_outputs),
       blocks_(dictionary().kernel().n_features()) {}
 
 void OnlineModel::learn(const Rows& X, const Rows& Y, const ConstVectorRef& v, LearnLog log) {
@@ -30,8 +33,8 @@ void OnlineModel::learn(const Rows& X, const Rows& Y, const ConstVectorRef& v, L
     const Index count = std::min(kChunk, X.rows() - first);
     dictionary().kernel().prepare(X.middleRows(first, count), prepared_);
     for (Index r = 0; r < count;) {
-      // the first row of all seats the constant: alone
-      if (settings_.window || state_.basis().dimension() == 0) {
+      // the first row of all seats the constant, or is the level: alone
+      if (settings_.window || state_.basis().dimension() == 0 || state_.first_row_pending()) {
         const Index i = first + r;
         learn_row(X.row(i).data(), r, Y.row(i).data(), v[i], log.apriori.row(i).data(), i, log.events);
         ++r;
@@ -47,69 +50,73 @@ void OnlineModel::learn(const Rows& X, const Rows& Y, const ConstVectorRef& v, L
 // `row`: its place in the prepared chunk.
 void OnlineModel::learn_row(const double* x, Index row, const double* y, double v, double* apriori, Index i,
                             const EventLog& log) {
-  if (state_.posterior().bias_pending()) {
+  const bool first = state_.first_row_pending();
+  if (first) {
     std::fill_n(apriori, n_outputs(), 0.0);
     if (!(v > 0)) return journal_.record({Outcome::ignored}, i, log);
-    // The constant takes the first row whole: a kernel could lower the cost by nothing, and its column would equal
-    // that of the constant, told apart by the ridge alone.
-    const double weight = v * state_.learned().forgetting.frame();
-    state_.seat_bias(y, weight);
-    if (keeps_recent()) state_.keep({x, prepared_, row, 0.0, Vector::Ones(1)}, y, weight);
-    state_.count(y, v);
-    return journal_.record({Outcome::rejected_usefulness}, i, log);
+    state_.begin(y, v);
+    if (settings_.free_constant()) {
+      // The constant takes the first row whole: a kernel could lower the cost by nothing, and its column would equal
+      // that of the constant, told apart by the ridge alone.
+      if (keeps_recent()) state_.keep({x, prepared_, row, 0.0, Vector::Ones(1)}, y, v);
+      state_.count(y, v);
+      return journal_.record({Outcome::rejected_usefulness}, i, log);
+    }
   }
   if (v > 0) state_.forget_oldest();
   const Basis& basis = state_.basis();
   MatrixRef w = one_.coordinates(basis.offset() + dictionary().padded());
-  basis.coordinates(prepared_, row, 1, w);
+  basis.coordinates(prepared_, row, Eigen::Map<const RowMatrix>(x, 1, dictionary().kernel().n_features()), w);
   const Sample sample{x, prepared_, row, dictionary().kernel().self(prepared_, row), w.col(0).head(basis.dimension())};
   const RowScalars look = this->look(sample, y, v, apriori);
+  if (first) std::fill_n(apriori, n_outputs(), 0.0);  // nothing was known
   journal_.record(decide(look, sample, y, v), i, log);
-  state_.fade_if_due();
   state_.renew_if_in_doubt();
   state_.check();
 }
 
 RowScalars OnlineModel::look(const Sample& sample, const double* y, double v, double* apriori) {
-  const RowScalars row = state_.look(sample.w, sample.k_self, y, v * state_.learned().forgetting.frame());
-  for (Index o = 0; o < n_outputs(); ++o) apriori[o] = y[o] - state_.posterior().residual()[o];
+  const RowScalars row = state_.look(sample.w, sample.k_self, y, v);
+  state_.apriori(y, apriori);
   return row;
 }
 
 Event OnlineModel::decide(const RowScalars& row, const Sample& sample, const double* y, double v) {
   if (!(v > 0)) return {Outcome::ignored};
-  if (!row.sound()) return {Outcome::refused};
+  if (!state_.sound()) return {Outcome::refused};
   const bool frozen_now = frozen(), keep = keeps_recent();
   leave_scores_if(frozen_now);
-  const double usefulness = row.usefulness / state_.learned().forgetting.frame();
   state_.count(y, v);
   const Outcome outcome = frozen_now ? Outcome::frozen
-                                     : settings_.admission.judge(row.delta, sample.k_self, usefulness, rows_counted(),
-                                                                 state_.learned().moments.variance());
+                                     : settings_.admission.judge(row.delta, sample.k_self, row.usefulness,
+                                                                 learned().counted, learned().moments.variance());
   if (keep) {  // a kernel is exact on the recent rows: the row itself is learned first
-    state_.normal(sample, row);
+    state_.normal(sample);
     state_.keep(sample, y, row.weight);
     state_.count_rounding();
   }
-  if (outcome == Outcome::admitted) return admit(row, sample, keep);
-  if (!keep) state_.normal(sample, row);
-  return {outcome};
+  Event event{outcome};
+  if (outcome == Outcome::admitted)
+    event = admit(row, sample, keep);
+  else if (!keep)
+    state_.normal(sample);
+  state_.end_row(v, row.delta / sample.k_self, y);
+  return event;
 }
 
 // `exactly`: by a kernel exact on the recent rows, the last of which is this one, already learned.
 Event OnlineModel::admit(const RowScalars& row, const Sample& sample, bool exactly) {
   const Index m = dictionary().size();
   const auto stays_out = [&](Outcome outcome) {
-    if (!exactly) state_.normal(sample, row);
+    if (!exactly) state_.normal(sample);
     return Event{outcome};
   };
   if (!state_.is_resolved(sample, row.delta)) return stays_out(Outcome::refused);
   const double usefulness = exactly ? state_.look_exact(sample, row.delta) : row.usefulness;
   if (!(usefulness >= 0) || !std::isfinite(usefulness)) return stays_out(Outcome::refused);
   // [MATH 1.7]: from the scores as they would be after growth
-  const Index victim = settings_.leaver(m, usefulness, state_.learned().moments.rounding(), scores_, [&](VectorRef s) {
-    return exactly ? state_.scores_after_exact_growth(sample, row.delta, s)
-                   : state_.scores_after_growth(sample, row, s);
+  const Index victim = settings_.leaver(m, usefulness, learned().moments.rounding(), scores_, [&](VectorRef s) {
+    return exactly ? state_.scores_after_exact_growth(sample, row.delta, s) : state_.scores_after_growth(sample, s);
   });
   if (victim == OnlineSettings::kNoScores) return stays_out(Outcome::refused);
   if (victim == m) return stays_out(Outcome::bounced);
@@ -117,7 +124,7 @@ Event OnlineModel::admit(const RowScalars& row, const Sample& sample, bool exact
   if (exactly)
     state_.grow_exact(sample, row.delta, rows_seen());
   else
-    state_.grow(sample, row, rows_seen());
+    state_.grow(sample, rows_seen());
   if (victim == OnlineSettings::kNobody) {
     if (m + 1 == settings_.max_basis && settings_.prunes()) state_.track_scores();
     return {Outcome::admitted};
@@ -153,8 +160,7 @@ bool OnlineModel::change_ridge(double alpha) {
 bool OnlineModel::choose_ridge() {
   if (dictionary().size() == 0) return false;
   state_.settle();
-  const auto& learned = state_.learned();
-  const auto best = state_.posterior().best_ridge(learned.moments.weight(), static_cast<double>(learned.rows));
+  const auto best = leader().best_ridge(state_.leader().learned.moments.weight(), rows_counted());
   return best && change_ridge(*best);
 }
 
@@ -169,8 +175,7 @@ void OnlineModel::prune(Index kernels) {
     const Index m = dictionary().size();
     if (scores_.size() < m) scores_.resize(m);
     state_.scores(scores_.head(m));
-    state_.remove(
-        weakest(scores_.head(m), std::numeric_limits<double>::infinity(), state_.learned().moments.rounding()));
+    state_.remove(weakest(scores_.head(m), std::numeric_limits<double>::infinity(), learned().moments.rounding()));
     state_.check();
   }
 }
@@ -188,10 +193,22 @@ void OnlineModel::learn_prepared(const ConstVectorRef& y, double v) {
 // A few columns at a time, by the routine that allocates nothing.
 ConstMatrixRef OnlineModel::coefficients() const {
   return coef_.get(dictionary(), n_outputs(), [&](MatrixRef beta) {
-    beta = state_.posterior().kernel_theta();
+    const ConstMatrixRef theta = state_.theta();
+    const Basis& basis = state_.basis();
+    beta = theta.bottomRows(basis.size());
     for (Index o = 0; o < n_outputs(); o += kFewColumns)
-      state_.basis().span().coefficients(beta.middleCols(o, std::min(kFewColumns, n_outputs() - o)));
+      basis.span().coefficients(beta.middleCols(o, std::min(kFewColumns, n_outputs() - o)));
+    const auto leading = theta.topRows(basis.offset());
+    basis.slopes(leading, slopes_);
+    basis.intercept(leading, slopes_, constant_);
+    constant_ += state_.level();
   });
+}
+
+void OnlineModel::predict(const Rows& X, RowsOut out, Index threads) const {
+  const ConstMatrixRef coef = coefficients();
+  dictionary().expand(coef, constant_, X, out, threads);
+  if (slopes_.size() > 0) out.noalias() += X * slopes_;
 }
 
 void OnlineModel::predict_one(const ConstVectorRef& x, VectorRef out) {
@@ -199,46 +216,44 @@ void OnlineModel::predict_one(const ConstVectorRef& x, VectorRef out) {
   prepare_row(x);
   const auto k = one_.column(dictionary(), prepared_, 0);
   const ConstMatrixRef coef = coefficients();
-  const auto bias = state_.posterior().bias();
-  for (Index o = 0; o < n_outputs(); ++o)
-    out[o] = k.dot(coef.col(o).head(dictionary().size())) + (bias.size() > 0 ? bias[o] : 0.0);
-}
-
-double OnlineModel::relative_variance() {
-  state_.settle();
-  const double k_self = prepared_self();
-  double spread = 0, delta = k_self;
-  if (!state_.posterior().bias_pending()) {
-    const Index m = dictionary().size(), p = state_.basis().dimension();
-    MatrixRef w = one_.coordinates(p);
-    w.col(0).tail(m) = one_.k.head(m);
-    state_.basis().coordinates(w);
-    one_.y.setZero(1, n_outputs());
-    const RowScalars look = state_.look(w.col(0), k_self, one_.y.data(), 1.0);
-    spread = look.leverage / scale();
-    delta = look.delta;
+  for (Index o = 0; o < n_outputs(); ++o) {
+    out[o] = k.dot(coef.col(o).head(dictionary().size())) + constant_[o];
+    if (slopes_.size() > 0) out[o] += slopes_.col(o).dot(x);
   }
-  return 1.0 + spread + (settings_.alpha > 0 ? delta / settings_.alpha : 0.0);
 }
 
-void OnlineModel::variance(const Rows& X, VectorRef spread, VectorRef delta, Index threads) const {
+void OnlineModel::variance_one(VectorRef out) {
+  state_.settle();
+  const ConstVectorRef w = predicted_coordinates();
+  state_.variance_one(w, std::max(0.0, state_.basis().distance(w, prepared_self())), out);
+}
+
+void OnlineModel::predict_members(VectorRef out) { state_.predict_members(predicted_coordinates(), out); }
+
+// Of the row of the last `predict_one`.
+ConstVectorRef OnlineModel::predicted_coordinates() {
+  const Basis& basis = state_.basis();
+  MatrixRef w = one_.coordinates(basis.dimension());
+  w.bottomRows(basis.size()) = one_.k.head(basis.size());
+  basis.coordinates(one_.x, w);
+  return w.col(0);
+}
+
+void OnlineModel::variance(const Rows& X, RowsOut out, Index threads) const {
   const Basis& basis = state_.basis();
   dictionary().tiles(X, threads, [&](MatrixRef K, const ConstVectorRef& k_self, Index first) {
     const Index count = K.cols();
-    auto kernels = K.topRows(basis.size());
-    basis.span().coordinates(kernels);
-    delta.segment(first, count) = (k_self.transpose() - kernels.colwise().squaredNorm()).cwiseMax(0.0);
     Matrix W(basis.dimension(), count);
-    if (basis.offset() > 0) W.row(0).setOnes();
-    W.bottomRows(basis.size()) = kernels;
-    spread.segment(first, count) = state_.posterior().spread(W);  // [MATH 1.9]
+    W.bottomRows(basis.size()) = K.topRows(basis.size());
+    basis.coordinates(X.middleRows(first, count), W);
+    const Vector delta = (k_self.transpose() - W.bottomRows(basis.size()).colwise().squaredNorm()).cwiseMax(0.0);
+    out.middleRows(first, count) = state_.variance(W, delta);
   });
-  spread /= scale();
 }
 
 Matrix OnlineModel::inverse_P() const {
   const Matrix inverse = state_.basis().span().inverse_factor();
-  return inverse.transpose() * state_.posterior().kernel_inverse() * inverse;
+  return inverse.transpose() * leader().kernel_inverse() * inverse;
 }
 
 Arrays OnlineModel::save() const {
@@ -252,7 +267,12 @@ Arrays OnlineModel::save() const {
 
 void OnlineModel::load(const Arrays& arrays) {
   *this = OnlineModel(dictionary().kernel(), n_outputs(), settings_);
-  state_.load(arrays);
+  const bool earlier = settings_.forgets() && forgets_exponentially(arrays);
+  if (earlier)
+    state_.load(without_frame(arrays, settings_.alpha, settings_.forgetting.front(), settings_.fit_intercept));
+  else
+    state_.load(arrays);
+  if (earlier && arrays.number("tracking") != 0) state_.track_scores();
   journal_.load(arrays, arrays.count("rows_seen"));
   blocks_.set_quiet_rows(arrays.count("quiet_rows"));
 }

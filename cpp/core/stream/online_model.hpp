@@ -5,7 +5,7 @@
 // After every row the model is the exact minimiser of
 //   J(beta, b) = sum_i v_i (y_i - b - k~_i'beta)^2 + alpha beta'K_mm beta                                [MATH 1.1]
 // where k~_i is exact when row i is processed and an element admitted later adds the column K~ a* to earlier rows.
-// With forgetting below 1 that holds for the ridge of the moment, between 0.82 and 1/forgetting times alpha.
+// With forgetting it is a mixture of memories, each of which returns to the prior at its own rate (Posterior, Mixture).
 #pragma once
 
 #include "core/stream/block_learner.hpp"
@@ -19,12 +19,12 @@ class OnlineModel {
  public:
   OnlineModel(Kernel kernel, Index n_outputs, const OnlineSettings& settings);
 
-  Index n_outputs() const { return state_.posterior().n_outputs(); }
+  Index n_outputs() const { return leader().n_outputs(); }
   const OnlineSettings& settings() const { return settings_; }
   const Dictionary& dictionary() const { return state_.dictionary(); }
   const Counters& counters() const { return journal_.counters(); }
-  std::int64_t rows_seen() const { return journal_.rows(); }           // ignored rows included
-  std::int64_t rows_learned() const { return state_.learned().rows; }  // of positive weight
+  std::int64_t rows_seen() const { return journal_.rows(); }                  // ignored rows included
+  std::int64_t rows_learned() const { return state_.leader().learned.rows; }  // of positive weight
 
   // X: n x d, Y: n x outputs, v: n, non-negative. Everything finite: the caller has checked. However the rows are cut
   // into calls and blocks, the same rows become kernels and leave, in the same order.
@@ -50,21 +50,27 @@ class OnlineModel {
 
   // Brings everything up to date with the rows learned: call before reading anything below.
   void settle() {
-    if (state_.posterior().accumulating()) coef_.known = false;
+    if (state_.accumulating()) coef_.known = false;
     state_.settle();
   }
 
   // Coefficients of the kernels, computed on first use after a row was learned, and zeros for the elements that fill
   // the last panel.
   ConstMatrixRef coefficients() const;
-  Vector intercept() const { return state_.posterior().intercept(); }
+  Vector intercept() const {
+    coefficients();
+    return constant_;
+  }
+  Matrix slopes() const {  // of the linear part, features x outputs; no rows without one
+    coefficients();
+    return slopes_;
+  }
+  const StreamState& state() const { return state_; }
 
   // On up to `threads` threads, with the same result for any number of them.
-  void predict(const Rows& X, RowsOut out, Index threads = 1) const {
-    dictionary().expand(coefficients(), intercept(), X, out, threads);
-  }
-  // spread = w'C w and delta = distance to the span, for the predictive variance [MATH 1.9].
-  void variance(const Rows& X, VectorRef spread, VectorRef delta, Index threads = 1) const;
+  void predict(const Rows& X, RowsOut out, Index threads = 1) const;
+  // The variance of a new observation at each row, n x outputs [MATH 1.9].
+  void variance(const Rows& X, RowsOut out, Index threads = 1) const;
 
   // --- one row at a time, nothing allocated ---
   void update(const ConstVectorRef& x, const ConstVectorRef& y, double v) {
@@ -76,20 +82,23 @@ class OnlineModel {
   double prepared_self() const { return dictionary().kernel().self(prepared_, 0); }
   void learn_prepared(const ConstVectorRef& y, double v);
   void predict_one(const ConstVectorRef& x, VectorRef out);
-  // Variance of a new observation at the row of the last `predict_one`, in units of the noise variance.
-  double relative_variance();
+  // Variance of a new observation at the row of the last `predict_one`.
+  void variance_one(VectorRef out);
+  // What each memory predicts there (outputs x memories, column by column); and that such predictions, made earlier,
+  // are those by which the memories are to be weighed when the next row is learned.
+  void predict_members(VectorRef out);
+  void weigh_by(const ConstVectorRef& predictions) { state_.weigh_by(predictions); }
 
-  // From the state alone [MATH 1.8]; per output.
-  Vector cost() const { return state_.posterior().cost() * scale(); }
-  Vector rss() const { return state_.posterior().rss() * scale(); }
-  double noise_variance(Index output) const {
-    return kernsift::noise_variance(state_.posterior().cost()[output] * scale(), effective_rows());
-  }
-  double log_det() const { return state_.posterior().log_det(); }
-  double dof() const { return state_.posterior().dof(); }
-  double rows_counted() const { return state_.learned().forgetting.effective_rows(); }
-  double effective_rows() const { return rows_counted() - (state_.posterior().has_bias() ? 1.0 : 0.0); }
-  double sum_log_weights() const { return state_.learned().sum_log_weights; }
+  // From the state alone [MATH 1.8]; per output, of the memory with the largest weight.
+  Vector cost() const { return leader().cost(); }
+  Vector rss() const { return leader().rss(); }
+  double noise_variance(Index output) const { return state_.leader().noise_variance(output); }
+  double log_det() const { return leader().log_det(); }
+  double dof() const { return leader().dof(); }
+  double rows_counted() const { return state_.leader().learned.counted; }
+  double effective_rows() const { return state_.leader().effective_rows(); }
+  double sum_log_weights() const { return state_.leader().learned.sum_log_weights; }
+  Index penalised() const { return leader().penalised(); }
   Matrix inverse_P() const;
 
   Arrays save() const;
@@ -98,10 +107,12 @@ class OnlineModel {
  private:
   friend class BlockLearner;
   void learn_row(const double* x, Index row, const double* y, double v, double* apriori, Index i, const EventLog& log);
+  const Posterior& leader() const { return state_.leader().posterior; }
+  const LearnedRows& learned() const { return state_.decider().learned; }  // as the decider counts them
   RowScalars look(const Sample& sample, const double* y, double v, double* apriori);
   Event decide(const RowScalars& row, const Sample& sample, const double* y, double v);
+  ConstVectorRef predicted_coordinates();
   Event admit(const RowScalars& row, const Sample& sample, bool exactly);
-  double scale() const { return state_.learned().forgetting.scale(); }  // of the state, seen from the last row
   // Whether a row is learned without judging it, `ahead` rows from now.
   bool frozen(Index ahead = 0) const {
     return refit_.on || (settings_.full(dictionary().size()) &&
@@ -127,6 +138,8 @@ class OnlineModel {
   OneRow one_;
   Vector scores_;  // workspace
   mutable Coefficients coef_;
+  mutable Vector constant_;  // as old as coef_, like the slopes
+  mutable Matrix slopes_;
   BlockLearner blocks_;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/stream/admission.hpp"
 
@@ -22,10 +23,15 @@ struct OnlineSettings {
   Index max_basis = 0;  // 0: no cap
   bool fit_intercept = true;
   // Beyond the papers; the explicit engine has none of it.
-  Index swap_until = 0;   // rows after which a full dictionary is frozen; 0: never
-  Index exact_rows = 0;   // recent rows on which a new kernel is exact; 0: the current one
-  double forgetting = 1;  // weight of a row against the next
-  bool window = false;    // the exact rows are all there is: older ones are forgotten
+  Index swap_until = 0;  // rows after which a full dictionary is frozen; 0: never
+  Index exact_rows = 0;  // recent rows on which a new kernel is exact; 0: the current one
+  // Memories that compete on one dictionary: how much the past keeps of its weight with each row.
+  std::vector<double> forgetting = {1.0};
+  // Scale of each feature in a linear part beside the kernels; empty: none.
+  std::vector<double> linear = {};
+  // Whether the constant is measured from the first target, where it has a ridge: not where targets stand for classes.
+  bool level = true;
+  bool window = false;  // the exact rows are all there is: older ones are forgotten
   // Either engine.
   double hysteresis = 1;  // a kernel leaves for a newcomer this many times as useful, at most
   OnFull on_full = OnFull::prune;
@@ -42,6 +48,8 @@ struct OnlineSettings {
     visit("swap_until", s.swap_until);
     visit("exact_rows", s.exact_rows);
     visit("forgetting", s.forgetting);
+    visit("linear", s.linear);
+    visit("level", s.level);
     visit("on_full", s.on_full);
     visit("window", s.window);
     visit("hysteresis", s.hysteresis);
@@ -50,6 +58,9 @@ struct OnlineSettings {
   // Throws std::invalid_argument where a setting is out of its range: it may come from a file.
   const OnlineSettings& checked(Index n_outputs) const;
 
+  bool forgets() const { return forgetting.size() > 1 || forgetting.front() < 1; }
+  // The constant of a single model that forgets nothing needs no ridge, and is seated by the first row.
+  bool free_constant() const { return fit_intercept && !forgets() && linear.empty(); }
   bool full(Index kernels) const { return max_basis > 0 && kernels >= max_basis; }
   bool prunes() const { return on_full == OnFull::prune; }
 

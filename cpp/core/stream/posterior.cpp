@@ -3,17 +3,28 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
 #include "core/base/limits.hpp"
 #include "core/ridge/ridge_problem.hpp"
 
 namespace kernsift {
 
-Posterior::Posterior(double alpha, Index n_outputs, bool bias)
-    : alpha_(alpha), bias_(bias), theta_(0, n_outputs), xi_(Vector::Zero(n_outputs)) {
+Posterior::Posterior(double alpha, Index n_outputs, bool bias, Index leading, double memory)
+    : alpha_(alpha),
+      memory_(memory),
+      bias_(bias),
+      leading_(leading),
+      theta_(0, n_outputs),
+      xi_(Vector::Zero(n_outputs)) {
   row_.rho.resize(n_outputs);
   exact_.tau.resize(n_outputs);
-  reserve(8);
+  reserve(std::max<Index>(8, leading));
+  if (leading > 0) {
+    C_.assign(Matrix::Identity(leading, leading) / alpha);
+    theta_.topRows(leading).setZero();
+    log_det_ = static_cast<double>(leading) * std::log(alpha);
+  }
 }
 
 void Posterior::reserve(Index dimension) {
@@ -26,8 +37,8 @@ void Posterior::reserve(Index dimension) {
 
 // The trace of C is at most this: alpha C_ii <= 1, but for the constant, which is not penalised.
 double Posterior::most_of_trace() const {
-  const double constant = offset() > 0 ? std::abs(C_.settled_diagonal(0)) : 0.0;
-  return constant + static_cast<double>(kernels()) / std::max(alpha_, kSmallest);
+  const double constant = penalised() < dimension() ? std::abs(C_.settled_diagonal(0)) : 0.0;
+  return constant + static_cast<double>(penalised()) / std::max(alpha_, kSmallest);
 }
 
 RowScalars Posterior::look(const ConstVectorRef& w, double delta, const double* y, double v) {
@@ -61,6 +72,7 @@ void Posterior::normal(const ConstVectorRef& w, const RowScalars& row) {
   if (information_.kept) information_.matrix.add_outer(w, row.weight);
   C_.owe_outer(h, -1.0 / row.Delta);  // [JP 11], in the basis of MATH 1.4
   for (Index o = 0; o < n_outputs(); ++o) theta_.col(o).head(p) += (row_.rho[o] / row.Delta) * h;  // [MATH 1.1]
+  if (fades()) xi_ *= memory_;
   xi_.array() += row_.rho.array().square() / row.Delta;
   log_det_ += std::log1p(row.leverage);
 }
@@ -90,7 +102,7 @@ void Posterior::grow(const ConstVectorRef& w, const RowScalars& row) {
     const double kappa = row_.rho[o] / row.den;
     theta_.col(o).head(p) += (alpha_ * kappa) * h;
     theta_(p, o) = s * kappa;  // [Engel grow]
-    xi_[o] += alpha_ * row_.rho[o] * kappa;
+    xi_[o] = (fades() ? memory_ * xi_[o] : xi_[o]) + alpha_ * row_.rho[o] * kappa;
   }
   log_det_ += std::log(row.weight * row.delta + alpha_ * (1.0 + row.leverage));
 }
@@ -189,18 +201,13 @@ void Posterior::settle() {
   if (factor.info() != Eigen::Success || !std::isfinite(log_det_)) log_det_ = std::numeric_limits<double>::max();
 }
 
-Vector Posterior::intercept() const {
-  if (offset() == 0) return Vector::Zero(n_outputs());
-  return theta_.row(0).transpose();
-}
-
 Vector Posterior::rss() const {  // xi - alpha |theta|^2
-  const Vector penalty = alpha_ * kernel_theta().colwise().squaredNorm().transpose();
+  const Vector penalty = alpha_ * penalised_theta().colwise().squaredNorm().transpose();
   return (xi_ - penalty).cwiseMax(0.0);  // [MATH 1.8]
 }
 
 double Posterior::dof() const {  // m - alpha tr C, plus one for the unpenalised constant
-  return static_cast<double>(dimension()) - alpha_ * C_.diagonal().tail(kernels()).sum();  // [MATH 1.8]
+  return static_cast<double>(dimension()) - alpha_ * C_.diagonal().tail(penalised()).sum();  // [MATH 1.8]
 }
 
 double Posterior::trace() const {
@@ -209,10 +216,12 @@ double Posterior::trace() const {
   return sum;
 }
 
-Vector Posterior::spread(const ConstMatrixRef& W) const {
+Vector Posterior::relative_variance(const ConstMatrixRef& W, const ConstVectorRef& delta) const {
   Matrix H(W.rows(), W.cols());
   C_.apply_block(W, H);
-  return W.cwiseProduct(H).colwise().sum();  // [MATH 1.9]
+  Vector relative = W.cwiseProduct(H).colwise().sum();
+  for (Index i = 0; i < relative.size(); ++i) relative[i] = relative_variance(relative[i], delta[i]);
+  return relative;
 }
 
 std::optional<double> Posterior::best_ridge(double weight, double count) const {
@@ -225,26 +234,31 @@ std::optional<double> Posterior::best_ridge(double weight, double count) const {
     cross = factor.solve(Matrix::Identity(dimension(), dimension()));
   }
   const Matrix moments = cross * theta();
-  cross.diagonal().tail(kernels()).array() -= alpha_;
+  cross.diagonal().tail(penalised()).array() -= alpha_;
   const Vector squares = xi_ + Vector(theta().cwiseProduct(moments).colwise().sum().transpose());
-  return kernsift::best_ridge(cross, moments, squares, weight, count, offset() > 0);
+  return kernsift::best_ridge(cross, moments, squares, weight, count, penalised() < dimension());
 }
 
 void Posterior::save(Arrays& arrays) const {
-  arrays.put("inverse", C_.dense());
+  // so that a restored stream goes on to the last bit, as it is kept: C = scale (inverse + shift I)
+  arrays.put("inverse", C_.stored().dense());
+  arrays.put("inverse_scale", C_.frame().scale);
+  arrays.put("inverse_shift", C_.frame().shift);
   arrays.put("theta", theta());
   arrays.put("cost", xi_);
   arrays.put("log_det", log_det_);
-  // so that a restored stream goes on to the last bit
   arrays.put("information", information_.kept ? information_.matrix.dense() : Matrix(0, 0));
 }
 
 void Posterior::load(const Arrays& arrays, Index kernels, bool seated) {
-  const Index p = kernels + (bias_ && seated ? 1 : 0);
+  const Index p = kernels + (bias_ ? (seated ? 1 : 0) : leading_);
   information_.accumulating = false;
   information_.kept = arrays.get("information").rows() > 0;
   reserve(std::max<Index>(8, p));
-  C_.assign(arrays.get("inverse", p, p));
+  const double scale = arrays.number("inverse_scale", 1.0), shift = arrays.number("inverse_shift", 0.0);
+  if (!(scale > 0 && scale <= 1 && shift >= 0 && std::isfinite(shift)))
+    throw std::invalid_argument("state arrays 'inverse_scale' and 'inverse_shift' are out of their range");
+  C_.assign(arrays.get("inverse", p, p), {scale, shift});
   if (information_.kept) information_.matrix.assign(arrays.get("information", p, p));
   theta_.topRows(p) = arrays.get("theta", p, n_outputs());
   xi_ = arrays.get("cost", n_outputs(), 1);

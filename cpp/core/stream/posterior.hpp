@@ -3,6 +3,14 @@
 //   w = [1; L^-1 k_m(x)]  coordinates of a sample, from a Basis; the 1 only with a bias
 //   C = (Z'VZ + alpha diag(0, I))^-1,  theta = C Z'V y,  xi = min J,  f(x) = w'theta
 //
+// The bias is seated by the first row and has no ridge. Leading coordinates of another kind, the constant and a linear
+// part, are there from the first and have the ridge of all others.
+//
+// With a memory below 1 each row is followed by a step back to the prior (`fade`), C <- memory C + (1 - memory)/alpha I
+// and theta <- sqrt(memory) theta: the coordinates are a stationary process of which every row is an observation, and
+// the ridge never fades. Then xi = sum memory^age rho^2 / Delta, the discounted squares of standardised innovations,
+// which is min J where nothing fades.
+//
 // It does not own the basis: whoever changes that calls `grow` or `remove` of every posterior on it, so that several,
 // with ridges, weights and targets of their own, live on one span and one dictionary.
 //
@@ -15,7 +23,7 @@
 #include <utility>
 
 #include "core/base/arrays.hpp"
-#include "core/linalg/symmetric_inverse.hpp"
+#include "core/linalg/fading_inverse.hpp"
 #include "core/stream/invariants.hpp"
 #include "core/stream/row_scalars.hpp"
 
@@ -26,18 +34,22 @@ class Posterior {
   // The Cholesky factor of C^-1, from the verbs that compute C afresh: what is derived from C can be so too.
   using Factor = Eigen::LLT<Matrix>;
 
-  Posterior(double alpha, Index n_outputs, bool bias);
+  // With a bias neither leading coordinates nor a memory below 1.
+  Posterior(double alpha, Index n_outputs, bool bias, Index leading = 0, double memory = 1);
 
-  Index dimension() const { return C_.size(); }  // kernels, and the bias once it is seated
-  Index offset() const { return bias_ && dimension() > 0 ? 1 : 0; }
+  Index dimension() const { return C_.size(); }  // kernels and what leads them: the bias once it is seated
+  Index offset() const { return bias_ ? (dimension() > 0 ? 1 : 0) : leading_; }
   Index kernels() const { return dimension() - offset(); }
+  Index penalised() const { return bias_ ? kernels() : dimension(); }  // coordinates with a ridge, the last ones
   Index n_outputs() const { return theta_.cols(); }
   bool bias_pending() const { return bias_ && dimension() == 0; }
   bool has_bias() const { return bias_; }
   double alpha() const { return alpha_; }
   auto theta() const { return theta_.topRows(dimension()); }
   auto kernel_theta() const { return theta_.middleRows(offset(), kernels()); }
-  auto bias() const { return theta_.topRows(offset()).reshaped(); }  // outputs; empty without a seated bias
+  auto leading_theta() const { return theta_.topRows(offset()); }
+  double memory() const { return memory_; }
+  bool fades() const { return memory_ < 1; }
 
   void reserve(Index dimension);
 
@@ -62,6 +74,13 @@ class Posterior {
   const Vector& new_theta() const { return exact_.tau; }  // tau, outputs
   void grow_exact(const ConstVectorRef& s, const ConstVectorRef& v);
 
+  // After each row that is learned: one step back to the prior.
+  void fade() {
+    if (!fades()) return;
+    C_.fade(memory_, 1.0 / alpha_);
+    theta_.topRows(dimension()) *= std::sqrt(memory_);  // [BEYOND B7]
+  }
+
   // The basis was rotated and loses its last direction. False where rounding has left nothing of what the rows say of
   // it.
   bool remove(const Rotations& rotations);
@@ -70,10 +89,10 @@ class Posterior {
 
   // --- many rows that stay outside the dictionary: the normal step of each, in order, as matrix products ---
   // W: coordinates of the rows (dimension() x n); Y: n x outputs; v: n, positive. `apriori` gets the prediction of each
-  // row before it was learned. In the covariance form C follows every run: 4m^2 flops a row. False, and nothing is
-  // changed, where C has turned indefinite.
+  // row before it was learned. In the covariance form C follows every run: 4m^2 flops a row, each followed by its
+  // `fade`. False, and nothing is changed, where C has turned indefinite.
   bool learn_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, RowsOut apriori);
-  // Of the last run of n rows: G and e, by which C lost GG' and theta won Ge.
+  // Of the last run of n rows: G and e, by which C lost GG' and theta won Ge after all fading.
   auto run_gain(Index n) { return run_.gain.topLeftCorner(dimension(), n); }
   auto run_innovations(Index n) const { return run_.residual.topRows(n); }
   // In the information form C^-1 = Z'VZ + alpha I is kept instead: m^2 flops a row, C only when it is left.
@@ -106,12 +125,11 @@ class Posterior {
   // --- all rows ---
   // No rows on the same basis: a second pass begins. The first rows must then come in a run to accumulate.
   void restart();
+  // The same for a memory among others, whose rows come in any form: the prior.
+  void forget_all();
   // These rows and no others, on the same basis, in the covariance form: O(m^2 n + m^3). As accurate as by orthogonal
   // transformations of the rows: the solution is refined with their residuals.
   Factor learn_only(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v);
-  // All rows so far count `factor` times what they did, the ridge as much as ever: with D = diag(0, I),
-  // C^-1 <- factor C^-1 + (1 - factor) alpha D. O(m^3), of a settled state.
-  Factor fade(double factor);
   // The same rows under another ridge, exactly. O(m^3), of a settled state. Nothing, and the ridge stays, where the
   // rows are lost in the rounding of the old ridge, beside which the new one is nothing.
   std::optional<Factor> change_ridge(double alpha);
@@ -119,14 +137,18 @@ class Posterior {
   // --- read, once settled ---
   // out = C w, for a w of no row. It settles what C has to make up for.
   void apply(const ConstVectorRef& w, VectorRef out) { C_.apply_settled(w, out); }
-  Vector intercept() const;  // outputs
   const Vector& cost() const { return xi_; }
-  double log_det() const { return log_det_; }  // log |Z'VZ + alpha diag(0, I)|
+  double log_det() const { return log_det_; }  // log |Z'VZ + alpha diag(0, I)|, of a memory of 1
   Vector rss() const;                          // weighted residual sum of squares, per output
   double dof() const;                          // effective number of parameters
   double trace() const;                        // of C, which bounds its norm; settled or not
   Matrix kernel_inverse() const { return C_.dense().bottomRightCorner(kernels(), kernels()); }
-  Vector spread(const ConstMatrixRef& W) const;  // w'C w of each column
+  // Variance of a new observation at a row of coordinates w (columns of W), at squared distance delta to the span, in
+  // units of the noise variance.
+  Vector relative_variance(const ConstMatrixRef& W, const ConstVectorRef& delta) const;
+  double relative_variance(double spread, double delta) const {  // spread = w'C w
+    return 1.0 + spread + (alpha_ > 0 ? delta / alpha_ : 0.0);   // [MATH 1.9]
+  }
   // The ridge of the smallest GCV for these rows (RidgeProblem::best_gcv), of so much weight and so many; nothing where
   // rounding has left nothing to choose by.
   std::optional<double> best_ridge(double weight, double count) const;
@@ -134,7 +156,7 @@ class Posterior {
   // Throws where assertions are on and the state is not sound.
   void check() const {
     if constexpr (invariants::kChecked) {
-      invariants::check_inverse(C_, kernels(), alpha_);
+      invariants::check_inverse(C_, penalised(), alpha_);
       invariants::check_solution(theta(), xi_);
     }
   }
@@ -143,13 +165,12 @@ class Posterior {
   void load(const Arrays& arrays, Index kernels, bool seated);
 
  private:
+  auto penalised_theta() const { return theta_.middleRows(dimension() - penalised(), penalised()); }
   double most_of_trace() const;
   void invert_inverse();
   void begin_sums();
   void add_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, RowsOut apriori, Sums& sums,
                SymmetricInverse& information) const;
-  Matrix reweighed(double factor, double ridge) const;
-  void reweigh(double factor, const Matrix& information, const Factor& cholesky);
   void invert(const Factor& factor);
 
   // The information form. Once made, C^-1 is kept up to date until a kernel is removed; while accumulating, C and
@@ -169,11 +190,13 @@ class Posterior {
   };
   struct Run {
     Matrix gain, innovation, residual;
+    Vector scale;
   };
 
-  double alpha_;
+  double alpha_, memory_;
   bool bias_;
-  SymmetricInverse C_;
+  Index leading_;
+  FadingInverse C_;
   Matrix theta_;  // capacity x outputs
   Vector xi_;
   double log_det_ = 0;

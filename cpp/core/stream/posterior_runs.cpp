@@ -28,21 +28,35 @@ Posterior::Factor definite_factor(Matrix M) {
 // The innovations of n rows at once. With G = CW and V^-1 + W'G = RR' (Cholesky, so the order of the rows is kept):
 // R_jj^2 is the Delta and R_jj e_j the a-priori residual of row j after the rows before it, where e = R^-1 (Y -
 // W'theta).
+//
+// With fading between the rows the same holds of S in C = a (S + b I), where row j meets a_j and b_j: column j of G is
+// (S + b_j I) w_j, its weight a_j v_j and its target y_j memory^(-j/2), and G, e turn out in units of a and theta at
+// the end of the run.                                                                                     [BEYOND B8]
 bool Posterior::learn_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, RowsOut apriori) {
   const Index p = dimension(), n = W.cols();
   if (run_.gain.rows() < p || run_.gain.cols() < n) run_.gain.resize(theta_.rows(), std::max(n, run_.gain.cols()));
   if (run_.innovation.rows() < n) {
     run_.innovation.resize(whole_packets(n), whole_packets(n));
     run_.residual.resize(whole_packets(n), n_outputs());
+    run_.scale.resize(whole_packets(n));
   }
   auto G = run_.gain.topLeftCorner(p, n);
   auto R = run_.innovation.topLeftCorner(n, n);
   auto e = run_.residual.topRows(n);
+  const auto faded = [&](Index rows) { return std::pow(memory_, 0.5 * static_cast<double>(rows)); };  // theta
   C_.settle();
-  C_.apply_block(W, G);
-  R.triangularView<Eigen::Lower>() = W.transpose() * G;
-  R.diagonal() += v.cwiseInverse();
+  C_.stored().apply_block(W, G);
   e = Y;
+  FadingInverse::Frame frame = C_.frame();
+  for (Index j = 0; j < n; ++j) {
+    run_.scale[j] = frame.scale;
+    if (!fades()) continue;
+    G.col(j) += frame.shift * W.col(j);  // [BEYOND B8]
+    e.row(j) /= faded(j);
+    frame.fade(memory_, 1.0 / alpha_);
+  }
+  R.triangularView<Eigen::Lower>() = W.transpose() * G;
+  R.diagonal().array() += (v.array() * run_.scale.head(n).array()).inverse();
   e.noalias() -= W.transpose() * theta_.topRows(p);
 
   Eigen::LLT<Eigen::Ref<Matrix, 0, Eigen::OuterStride<>>> factor(R);
@@ -50,20 +64,28 @@ bool Posterior::learn_run(const ConstMatrixRef& W, const Rows& Y, const ConstVec
   const auto lower = R.triangularView<Eigen::Lower>();
   lower.solveInPlace(e);
   lower.transpose().solveInPlace<Eigen::OnTheRight>(G);  // G <- G R^-T, so that GG' is what C loses
-  if (!RowScalars::bounded(G.squaredNorm(), most_of_trace(), e.squaredNorm())) return false;
+  if (!RowScalars::bounded(frame.scale * G.squaredNorm(), most_of_trace(), e.squaredNorm())) return false;
 
   for (Index j = 0; j < n; ++j) {
-    invariants::check_gain(R(j, j) * R(j, j) - 1.0 / v[j], v[j]);
-    for (Index o = 0; o < n_outputs(); ++o) apriori(j, o) = Y(j, o) - R(j, j) * e(j, o);
-    log_det_ += std::log(v[j] * R(j, j) * R(j, j));
+    const double Delta = run_.scale[j] * R(j, j) * R(j, j), back = fades() ? faded(j) : 1.0;
+    invariants::check_gain(Delta - 1.0 / v[j], v[j]);
+    for (Index o = 0; o < n_outputs(); ++o) apriori(j, o) = Y(j, o) - back * R(j, j) * e(j, o);
+    log_det_ += std::log(v[j] * Delta);
   }
   if (information_.kept) {
     Matrix weighted = W * v.cwiseSqrt().asDiagonal();
     information_.matrix.add_outer_block(weighted, 1.0);
   }
-  C_.add_outer_block(G, -1.0);  // [JP 11]
+  if (fades()) {
+    for (Index j = 0; j < n; ++j) xi_ = memory_ * xi_ + e.row(j).transpose().cwiseAbs2() / run_.scale[0];
+    theta_.topRows(p) *= faded(n);
+    G *= std::sqrt(frame.scale);
+    e *= faded(n) / std::sqrt(frame.scale);
+  } else {
+    xi_ += e.colwise().squaredNorm().transpose();
+  }
+  C_.lose_and_fade(G, frame);  // [JP 11]
   theta_.topRows(p).noalias() += G * e;
-  xi_ += e.colwise().squaredNorm().transpose();
   return true;
 }
 
@@ -168,10 +190,19 @@ void Posterior::invert(const Factor& factor) {
   C_.assign(C);
 }
 
+void Posterior::forget_all() {
+  const Index p = dimension();
+  C_.assign(Matrix::Identity(p, p) / alpha_);
+  theta_.topRows(p).setZero();
+  xi_.setZero();
+  log_det_ = static_cast<double>(p) * std::log(alpha_);
+  information_.kept = information_.accumulating = false;
+}
+
 void Posterior::restart() {
   const Index p = dimension();
   Matrix information = Matrix::Zero(p, p);
-  information.diagonal().tail(kernels()).setConstant(alpha_);
+  information.diagonal().tail(penalised()).setConstant(alpha_);
   information_.matrix.assign(information);
   information_.kept = true;
   theta_.topRows(p).setZero();
@@ -183,7 +214,7 @@ void Posterior::restart() {
 // errors is; twice is enough wherever the Cholesky factor exists.
 Posterior::Factor Posterior::learn_only(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v) {
   constexpr int kRefinements = 2;
-  const Index p = dimension(), m = kernels();
+  const Index p = dimension(), m = penalised();
   RowMatrix error(Y.rows(), Y.cols());
   restart();
   accumulate_run(W, Y, v, error);
@@ -193,11 +224,11 @@ Posterior::Factor Posterior::learn_only(const ConstMatrixRef& W, const Rows& Y, 
     error = Y;
     error.noalias() -= W.transpose() * theta();
     xi_ = (error.array().square().colwise() * v.array()).colwise().sum().transpose();
-    xi_ += alpha_ * kernel_theta().colwise().squaredNorm().transpose();
+    xi_ += alpha_ * penalised_theta().colwise().squaredNorm().transpose();
     if (pass == kRefinements) break;
     error.array().colwise() *= v.array();
     Matrix gradient = W * error;
-    gradient.bottomRows(m) -= alpha_ * kernel_theta();
+    gradient.bottomRows(m) -= alpha_ * penalised_theta();
     Matrix step(p, n_outputs());
     C_.apply_block(gradient, step);
     theta_.topRows(p) += step;
@@ -205,47 +236,27 @@ Posterior::Factor Posterior::learn_only(const ConstMatrixRef& W, const Rows& Y, 
   return factor;
 }
 
-Posterior::Factor Posterior::fade(double factor) {
-  invert_inverse();
-  const Matrix information = reweighed(factor, (1.0 - factor) * alpha_);
-  Factor cholesky = definite_factor(information);
-  reweigh(factor, information, cholesky);
-  return cholesky;
-}
-
+// With M = C^-1 and z = M theta, what the rows alone say: M <- M + (alpha_new - alpha) I, z stays, and the minimum y'Vy
+// - theta'z moves by the rest.
 std::optional<Posterior::Factor> Posterior::change_ridge(double alpha) {
   const bool kept = information_.kept;
   invert_inverse();
-  const Matrix information = reweighed(1.0, alpha - alpha_);
+  Matrix information = information_.matrix.dense();
+  information.diagonal().tail(penalised()).array() += alpha - alpha_;
   std::optional<Factor> factor(information);
   if (factor->info() == Eigen::Success) {
-    reweigh(1.0, information, *factor);
+    const Matrix moment = information_.matrix.dense() * theta();
+    const Matrix moved = factor->solve(moment);
+    xi_ = (xi_ + (theta() - moved).cwiseProduct(moment).colwise().sum().transpose()).cwiseMax(0.0);
+    theta_.topRows(dimension()) = moved;
+    information_.matrix.assign(information);
+    invert(*factor);
     alpha_ = alpha;
   } else {
     factor.reset();
   }
   information_.kept = kept;  // a growing stream should not pay for it from now on
   return factor;
-}
-
-Matrix Posterior::reweighed(double factor, double ridge) const {
-  Matrix information = factor * information_.matrix.dense();
-  information.diagonal().tail(kernels()).array() += ridge;
-  return information;
-}
-
-// Rows count `factor` times what they did, and the ridge grows by `ridge` on top of that: with M = C^-1 and z = M theta
-// (the rows alone), M <- f M + ridge D, z <- f z and the minimum f y'Vy - theta_new'z_new is
-// f (xi + (theta - theta_new)'M theta).
-void Posterior::reweigh(double factor, const Matrix& information, const Factor& cholesky) {
-  const Index p = dimension();
-  const Matrix moment = information_.matrix.dense() * theta_.topRows(p);
-  const Matrix theta = cholesky.solve(factor * moment);
-  xi_ = factor * (xi_ + (theta_.topRows(p) - theta).cwiseProduct(moment).colwise().sum().transpose());
-  xi_ = xi_.cwiseMax(0.0);
-  theta_.topRows(p) = theta;
-  information_.matrix.assign(information);
-  invert(cholesky);
 }
 
 }  // namespace kernsift

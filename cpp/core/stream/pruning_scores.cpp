@@ -35,8 +35,9 @@ bool scores_after_growth(const RowScalars& row, const ConstMatrixRef& beta, cons
 void PruningScores::reserve(Index kernels) {
   if (diagonal_.size() >= kernels) return;
   const Index n = grown_capacity(diagonal_.size(), kernels), outputs = beta_.cols();
-  for (Vector* v : {&diagonal_, &border_}) v->conservativeResize(n);
-  for (Vector* v : {&unit_, &image_}) v->conservativeResize(whole_packets(n + 1));
+  for (Vector* v : {&diagonal_, &kappa_, &border_}) v->conservativeResize(n);
+  unit_.conservativeResize(whole_packets(n + 1));
+  image_.conservativeResize(whole_packets(n + 1), 2);
   in_kernels_.conservativeResize(n, 2);
   beta_.conservativeResize(n, outputs);
   lagging_.h.conservativeResize(n, kFewColumns);
@@ -46,6 +47,7 @@ void PruningScores::reserve(Index kernels) {
 void PruningScores::track(const KernelSpan& span, Posterior& posterior) {
   if (tracking_) return;
   tracking_ = true;
+  fades_ = posterior.fades();
   refresh(span, posterior);
 }
 
@@ -53,14 +55,15 @@ void PruningScores::track(const KernelSpan& span, Posterior& posterior) {
 void PruningScores::refresh(const KernelSpan& span, Posterior& posterior) {
   const Index m = span.size(), b = posterior.offset();
   reserve(m);
-  auto w = unit_.head(b + m);  // L^-1 e_j, the bias coordinate being 0
-  auto h = image_.head(b + m);
+  if (fresh_.rows() < b + m) fresh_.resize(grown_capacity(fresh_.rows(), b + m), 2);
+  auto w = fresh_.col(0).head(b + m), h = fresh_.col(1).head(b + m);  // w = L^-1 e_j, the leading coordinates being 0
   for (Index j = 0; j < m; ++j) {
     w.setZero();
     w[b + j] = 1.0;
     span.coordinates(w.tail(m));
     posterior.apply(w, h);
     diagonal_[j] = w.dot(h);
+    kappa_[j] = w.squaredNorm();
   }
   beta_.topRows(m) = posterior.kernel_theta();
   span.coefficients(beta_.topRows(m));
@@ -124,7 +127,7 @@ bool PruningScores::after_exact_growth(const KernelSpan& span, const Posterior& 
   const Index m = span.size();
   catch_up(span);
   border_in_kernels(span, posterior, w, delta);
-  auto d = image_.head(m);
+  auto d = image_.col(0).head(m);
   d = diagonal_.head(m);
   bordered_scores(beta_.topRows(m), border_.head(m), border_.head(m), delta, posterior.schur(),
                   posterior.new_theta().data(), d, scores);
@@ -144,6 +147,17 @@ void PruningScores::normal(const KernelSpan& span, const Posterior& posterior, c
   lagging_.h.col(lagging_.count).head(m) = scale * posterior.image().tail(m);
   lagging_.rho.row(lagging_.count) = scale * posterior.residual().transpose();
   if (++lagging_.count == kFewColumns) catch_up(span);
+}
+
+// d <- f d + (1 - f)/alpha kappa and beta <- sqrt(f) beta with f = memory^rows; h, which will lower d by its square and
+// move beta by a multiple, like beta.                                                                    [BEYOND B7]
+void PruningScores::fade(const Posterior& posterior, Index rows) {
+  if (!tracking_ || !fades_) return;
+  const Index m = posterior.kernels();
+  const double left = std::pow(posterior.memory(), static_cast<double>(rows));
+  diagonal_.head(m) = left * diagonal_.head(m) + ((1.0 - left) / posterior.alpha()) * kappa_.head(m);
+  beta_.topRows(m) *= std::sqrt(left);
+  lagging_.h.topLeftCorner(m, lagging_.count) *= std::sqrt(left);
 }
 
 void PruningScores::forget(const KernelSpan& span, const Posterior& posterior, const ConstVectorRef& w,
@@ -168,6 +182,10 @@ void PruningScores::grow(const KernelSpan& span, const Posterior& posterior, con
     diagonal_[i] += w_b * w_b / Delta_b - g[i] * g[i] / row.Delta;
   }
   diagonal_[m] = 1.0 / Delta_b;
+  if (fades_) {
+    kappa_.head(m).array() += a.head(m).array().square() / row.delta;
+    kappa_[m] = 1.0 / row.delta;
+  }
   for (Index o = 0; o < beta_.cols(); ++o) {
     const double kappa = posterior.residual()[o] / row.den;
     beta_.col(o).head(m) += kappa * (posterior.alpha() * g - a).head(m);  // [JP 15]
@@ -197,6 +215,7 @@ void PruningScores::run(const KernelSpan& span, Posterior& posterior, Index rows
   const Index m = span.size();
   auto G = posterior.run_gain(rows).bottomRows(m);
   catch_up(span);
+  fade(posterior, rows);
   span.coefficients(G);
   diagonal_.head(m) -= G.rowwise().squaredNorm();
   beta_.topRows(m).noalias() += G * posterior.run_innovations(rows);
@@ -219,12 +238,13 @@ void PruningScores::remove(const KernelSpan& span, const Rotations& rotations, P
   rotations.rotate_rows(row, 0);
   const auto c = posterior.removed_column().tail(m + 1);
   const double l = row[m], u_i = c[m] / (l * l);
-  auto u = image_.head(m);
+  auto u = image_.col(0).head(m), k = image_.col(1).head(m);  // k: the same of K^-1, whose last column is -L^-T r / l^2
   u = (c.head(m) - (c[m] / l) * row.head(m)) / l;
-  span.coefficients(u);
-  double* d = diagonal_.data();
-  std::copy(d + i + 1, d + m + 1, d + i);
+  k = row.head(m) / l;
+  span.coefficients(image_.topLeftCorner(m, fades_ ? 2 : 1));
+  for (double* d : {diagonal_.data(), kappa_.data()}) std::copy(d + i + 1, d + m + 1, d + i);
   diagonal_.head(m).array() -= u.array().square() / u_i;
+  if (fades_) kappa_.head(m) -= k.cwiseAbs2();
   for (Index o = 0; o < beta_.cols(); ++o) {
     double* beta = beta_.col(o).data();
     const double gone = beta[i];
@@ -266,6 +286,7 @@ void PruningScores::scores(const KernelSpan& span, VectorRef scores) {
 void PruningScores::save(Arrays& arrays, Index kernels) const {
   arrays.put("diagonal", tracking_ ? Matrix(diagonal_.head(kernels)) : Matrix(0, 1));
   arrays.put("beta", tracking_ ? Matrix(beta_.topRows(kernels)) : Matrix(0, beta_.cols()));
+  arrays.put("kappa", tracking_ && fades_ ? Matrix(kappa_.head(kernels)) : Matrix(0, 1));
   arrays.put("tracking", tracking_);
   arrays.put("removals", static_cast<double>(removals_));
 }
@@ -277,6 +298,8 @@ void PruningScores::load(const Arrays& arrays, Index kernels) {
   if (tracking_) {
     diagonal_.head(kernels) = arrays.get("diagonal", kernels, 1);
     beta_.topRows(kernels) = arrays.get("beta", kernels, beta_.cols());
+    fades_ = arrays.items().count("kappa") > 0 && arrays.get("kappa").rows() > 0;
+    if (fades_) kappa_.head(kernels) = arrays.get("kappa", kernels, 1);
   }
   removals_ = arrays.count("removals");
 }

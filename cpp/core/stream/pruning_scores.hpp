@@ -4,6 +4,9 @@
 // From `track` on both are kept current, at O(m) a step beside one pass over L for three rows: normal steps are kept
 // back and followed together. Each step of the posterior has its counterpart here.
 //
+// A memory that fades returns to the prior, whose own diagonal is that of K^-1 / alpha: kappa, the diagonal of K^-1, is
+// then kept too.
+//
 // Invariant: while tracked and with nothing lagging, d is the diagonal of P^-1 and beta the coefficients.
 #pragma once
 
@@ -58,6 +61,8 @@ class PruningScores {
   void normal(const KernelSpan& span, const Posterior& posterior, const RowScalars& row);
   void forget(const KernelSpan& span, const Posterior& posterior, const ConstVectorRef& w, const RowScalars& row);
   void run(const KernelSpan& span, Posterior& posterior, Index rows);  // learn_run: overwrites run_gain
+  // `rows` steps back to the prior, before anything else of a run of rows and after all else of one row.
+  void fade(const Posterior& posterior, Index rows = 1);
   void remove(const KernelSpan& span, const Rotations& rotations, Posterior& posterior, Index i, bool lost);
   void renew(const KernelSpan& span, const Posterior& posterior, const Posterior::Factor& factor);  // what returns one
   // Nothing lagging, and every number finite.
@@ -83,8 +88,9 @@ class PruningScores {
     Index count = 0;
   };
 
-  bool tracking_ = false;
+  bool tracking_ = false, fades_ = false;
   Vector diagonal_;     // d: capacity
+  Vector kappa_;        // only of a memory that fades
   Matrix beta_;         // capacity x outputs
   Index removals_ = 0;  // since both were computed from scratch
   Lagging lagging_;
@@ -92,7 +98,8 @@ class PruningScores {
   bool row_known_ = false;
   Vector border_;  // w_b, the border of P^-1 in a growth that is exact on recent rows, once needed
   bool border_known_ = false;
-  Vector unit_, image_;  // workspace
+  Vector unit_;  // workspace
+  Matrix image_, fresh_;
 };
 
 }  // namespace kernsift

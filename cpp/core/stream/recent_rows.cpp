@@ -4,6 +4,10 @@
 
 namespace kernsift {
 
+double RecentRows::memory_needed(Index rows, Index outputs) {
+  return static_cast<double>(rows) * static_cast<double>(whole_packets(1) + outputs + 1);
+}
+
 void RecentRows::reserve(Index dimension, Index rows) {
   if (weights_.size() < rows) {
     weights_.conservativeResize(std::min(capacity_, grown_capacity(weights_.size(), rows)));

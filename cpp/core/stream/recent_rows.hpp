@@ -15,6 +15,10 @@ class RecentRows {
   RecentRows(Index capacity, Index n_features, Index n_outputs)
       : capacity_(capacity), rows_(n_features), targets_(0, n_outputs) {}
 
+  // Doubles that `rows` rows take at least, once they have come: coordinates in a basis of one kernel, targets and
+  // weights. Their features and further coordinates are not counted.
+  static double memory_needed(Index rows, Index outputs);
+
   Index capacity() const { return capacity_; }
   Index size() const { return rows_.size(); }
   const Panels& rows() const { return rows_; }

@@ -1,5 +1,6 @@
 #include "core/stream/soundness.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -43,6 +44,20 @@ void look_at_kernels(const Arrays& state, const Matrix& K, Soundness& found) {
   found.distance_error = std::numeric_limits<double>::epsilon() * K.diagonal().dot(diagonal);
 }
 
+// C of one memory, as FadingInverse keeps it.
+void look_at_inverse(const Arrays& memory, bool first, Index kernels, Soundness& found) {
+  Matrix C = memory.get("inverse");
+  if (C.size() == 0) return;
+  C.diagonal().array() += memory.number("inverse_shift", 0.0);
+  C *= memory.number("inverse_scale", 1.0);
+  found.asymmetry = std::max(found.asymmetry, largest_of(C - C.transpose()) / largest_of(C));
+  const Vector values = eigenvalues(C);
+  found.smallest = first ? values.minCoeff() : std::min(found.smallest, values.minCoeff());
+  found.largest = first ? values.maxCoeff() : std::max(found.largest, values.maxCoeff());
+  // The constant, if it has no ridge, comes first.
+  if (kernels > 0) found.largest_along = std::max(found.largest_along, C.diagonal().tail(kernels).maxCoeff());
+}
+
 }  // namespace
 
 Soundness soundness(const Arrays& state, const Kernel& kernel) {
@@ -55,17 +70,12 @@ Soundness soundness(const Arrays& state, const Kernel& kernel) {
   const Matrix& vectors = state.get("basis");
   const Index m = vectors.rows();
   if (m > 0) look_at_kernels(state, kernel_matrix(kernel, vectors), found);
-  const Matrix& C = state.get("inverse");
-  if (C.size() > 0) {
-    found.asymmetry = largest_of(C - C.transpose()) / largest_of(C);
-    const Vector values = eigenvalues(C);
-    found.smallest = values.minCoeff();
-    found.largest = values.maxCoeff();
-    // The constant, if there is one, comes first and has no ridge.
-    if (m > 0) found.largest_along = C.diagonal().tail(m).maxCoeff();
+  for (std::size_t k = 0; k < state.parts("inverse"); ++k) {
+    const Arrays memory = state.of(k);
+    look_at_inverse(memory, k == 0, m, found);
+    const Matrix& cost = memory.get("cost");
+    if (cost.size() > 0) found.least_cost = std::min(found.least_cost, cost.minCoeff());
   }
-  const Matrix& cost = state.get("cost");
-  if (cost.size() > 0) found.least_cost = cost.minCoeff();
   return found;
 }
 

@@ -15,7 +15,7 @@ struct Soundness {
   double kernel_error = 0;              // of its factor or inverse, relative to the largest entry
   double distance_error = 0;            // bound of what rounding adds to a row's squared distance, relative to k(x, x)
   double asymmetry = 0;                 // of C or P^-1, relative to the largest entry
-  double smallest = 1, largest = 1;     // its eigenvalues
+  double smallest = 1, largest = 1;     // its eigenvalues, of all memories
   double largest_along = 0;             // its largest diagonal entry along a kernel: by the ridge at most 1 / alpha
   double least_cost = 0;
   double counted = 0, seen = 0;  // rows

@@ -3,62 +3,143 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/parallel.hpp"
+
 namespace kernsift {
 
+namespace {
+Vector to_vector(const std::vector<double>& values) {
+  return Eigen::Map<const Vector>(values.data(), static_cast<Index>(values.size()));
+}
+}  // namespace
+
 StreamState::StreamState(Kernel kernel, Index n_outputs, const OnlineSettings& settings)
-    : basis_(std::move(kernel)),
-      posterior_(settings.alpha, n_outputs, settings.fit_intercept),
-      scores_(n_outputs),
-      recent_(settings.exact_rows, basis_.kernel().n_features(), n_outputs),
-      learned_(n_outputs, settings.forgetting) {
+    : basis_(std::move(kernel), settings.fit_intercept && !settings.free_constant(), to_vector(settings.linear)),
+      mixture_(static_cast<Index>(settings.forgetting.size()), n_outputs),
+      errors_(n_outputs, mixture_.size()),
+      apriori_(settings.forgetting.size()),
+      recent_(settings.exact_rows, basis_.kernel().n_features(), n_outputs) {
+  for (const double factor : settings.forgetting)
+    memories_.emplace_back(settings.alpha, n_outputs, settings.free_constant(), basis_.offset(), factor);
   window_.only = settings.window;
+  level_.kept = level_.pending = settings.level && settings.fit_intercept && !settings.free_constant();
+  level_.value = Vector::Zero(n_outputs);
+  level_.measured.resize(1, n_outputs);
   basis_.reserve(8);
 }
 
+const double* StreamState::measured(const double* y) {
+  if (!level_.kept) return y;
+  for (Index o = 0; o < level_.value.size(); ++o) level_.measured(0, o) = y[o] - level_.value[o];
+  return level_.measured.data();
+}
+
+Rows StreamState::measured(const Rows& Y) {
+  if (level_.measured.rows() < Y.rows())
+    level_.measured.resize(grown_capacity(level_.measured.rows(), Y.rows()), Y.cols());
+  level_.measured.topRows(Y.rows()) = Y.rowwise() - level_.value.transpose();
+  return level_.measured.topRows(Y.rows());
+}
+
 RowScalars StreamState::look(const ConstVectorRef& w, double k_self, const double* y, double v) {
-  scores_.begin_row();
   const double delta = basis_.distance(w, k_self);  // [JP 3]
   invariants::check_distance(delta, k_self);
-  return posterior_.look(w, std::max(0.0, delta), y, v);
+  const double* target = measured(y);
+  for (std::size_t e = 0; e < memories_.size(); ++e) {
+    Memory& each = memories_[e];
+    each.scores.begin_row();
+    each.row = each.posterior.look(w, std::max(0.0, delta), target, v);
+    errors_.col(static_cast<Index>(e)) = each.posterior.residual();
+  }
+  return decider().row;
+}
+
+bool StreamState::sound() const {
+  return std::all_of(memories_.begin(), memories_.end(), [](const Memory& each) { return each.row.sound(); });
+}
+
+void StreamState::apriori(const double* y, double* out) const {
+  for (Index o = 0; o < errors_.rows(); ++o)
+    out[o] = y[o] - (memories_.size() == 1 ? errors_(o, 0) : errors_.row(o).dot(mixture_.weights()));
 }
 
 bool StreamState::is_resolved(const Sample& sample, double delta) {
-  return kernsift::is_resolved(delta, sample.k_self, dictionary(), basis_.span().inverse_norm(),
-                               KernelSpan::kResolution,
-                               [&] { return scores_.projection(basis_.span(), posterior_, sample.w); });
+  return kernsift::is_resolved(
+      delta, sample.k_self, dictionary(), basis_.span().inverse_norm(), KernelSpan::kResolution,
+      [&] { return decider().scores.projection(basis_.span(), decider().posterior, sample.w); });
 }
 
-void StreamState::normal(const Sample& sample, const RowScalars& row) {
-  posterior_.normal(sample.w, row);
-  scores_.normal(basis_.span(), posterior_, row);
+void StreamState::normal(const Sample& sample) {
+  for (Memory& each : memories_) each.normal(basis_.span(), sample.w);
 }
 
-void StreamState::grow(const Sample& sample, const RowScalars& row, std::int64_t id) {
-  scores_.grow(basis_.span(), posterior_, sample.w, row);
-  posterior_.grow(sample.w, row);
-  basis_.append(sample.x, sample.prepared, sample.row, id, sample.w, std::sqrt(row.delta));
+void StreamState::grow(const Sample& sample, std::int64_t id) {
+  for (Memory& each : memories_) each.grow(basis_.span(), sample.w);
+  basis_.append(sample.x, sample.prepared, sample.row, id, sample.w, std::sqrt(decider().row.delta));
 }
 
-bool StreamState::scores_after_growth(const Sample& sample, const RowScalars& row, VectorRef scores) {
-  return scores_.after_growth(basis_.span(), posterior_, sample.w, row, scores);
+bool StreamState::scores_after_growth(const Sample& sample, VectorRef scores) {
+  Memory& leads = decider();
+  return leads.scores.after_growth(basis_.span(), leads.posterior, sample.w, leads.row, scores);
 }
 
-void StreamState::seat_bias(const double* y, double v) {
-  posterior_.seat_bias(y, v);
+void StreamState::end_row(double v, double novelty, const double* y) {
+  for (Memory& each : memories_) each.fade();
+  if (weigh_by_predicted_) {
+    errors_ = -predicted_;
+    errors_.colwise() += Eigen::Map<const Vector>(y, errors_.rows());
+    weigh_by_predicted_ = false;
+  }
+  weigh(v, novelty);
+}
+
+void StreamState::predict_members(const ConstVectorRef& w, VectorRef out) const {
+  const Index outputs = level_.value.size();
+  for (Index e = 0; e < mixture_.size(); ++e)
+    for (Index o = 0; o < outputs; ++o)
+      out[e * outputs + o] = level_.value[o] + memories_[static_cast<std::size_t>(e)].posterior.at(w, o);
+}
+
+void StreamState::weigh_by(const ConstVectorRef& predictions) {
+  predicted_ = predictions.reshaped(level_.value.size(), mixture_.size());
+  weigh_by_predicted_ = true;
+}
+
+// Scores follow who decides: O(m^3), seldom.
+void StreamState::weigh(double v, double novelty) {
+  if (memories_.size() == 1) return;
+  Memory& before = decider();
+  mixture_.learn(errors_, v);
+  novelty_.add(novelty);
+  if (&before == &decider() || !before.scores.tracking()) return;
+  before.scores.leave();
+  track_scores();
+}
+
+void StreamState::begin(const double* y, double v) {
+  if (level_.pending) {
+    level_.value = Eigen::Map<const Vector>(y, level_.value.size());
+    level_.pending = false;
+    return;
+  }
+  first().posterior.seat_bias(y, v);
   basis_.seat_constant();
 }
 
 void StreamState::remove(Index i) {
-  scores_.begin_removal(basis_.span(), i);
+  for (Memory& each : memories_) each.scores.begin_removal(basis_.span(), i);
   basis_.remove(i);
-  const bool lost = !posterior_.remove(basis_.rotations());
-  scores_.remove(basis_.span(), basis_.rotations(), posterior_, i, lost);
+  for (Memory& each : memories_) {
+    const bool lost = !each.posterior.remove(basis_.rotations());
+    each.scores.remove(basis_.span(), basis_.rotations(), each.posterior, i, lost);
+  }
   if (recent_.size() > 0) recent_.drop_last(basis_.rotations(), basis_.offset());
 }
 
 void StreamState::keep(const Sample& sample, const double* y, double weight) {
-  recent_.push(sample.prepared, sample.row, sample.w, y, weight);
-  window_.heaviest = std::max(window_.heaviest, weight * (sample.k_self + 1.0));
+  recent_.push(sample.prepared, sample.row, sample.w, measured(y), weight);
+  window_.heaviest =
+      std::max(window_.heaviest, weight * (sample.k_self + sample.w.head(basis_.offset()).squaredNorm()));
 }
 
 double StreamState::look_exact(const Sample& sample, double delta) {
@@ -69,79 +150,180 @@ double StreamState::look_exact(const Sample& sample, double delta) {
   auto s = along.head(n);
   s.noalias() -= recent_.coordinates().bottomRows(m).transpose() * sample.w.tail(m);
   s /= std::sqrt(delta);
-  return posterior_.look_exact(recent_.coordinates(), recent_.targets(), recent_.weights(), s);
+  return first().posterior.look_exact(recent_.coordinates(), recent_.targets(), recent_.weights(), s);
 }
 
 bool StreamState::scores_after_exact_growth(const Sample& sample, double delta, VectorRef scores) {
-  return scores_.after_exact_growth(basis_.span(), posterior_, sample.w, delta, scores);
+  return first().scores.after_exact_growth(basis_.span(), only(), sample.w, delta, scores);
 }
 
 void StreamState::grow_exact(const Sample& sample, double delta, std::int64_t id) {
   const auto s = window_.along.head(recent_.size());
-  scores_.grow_exact(basis_.span(), posterior_, sample.w, delta);
-  posterior_.grow_exact(s, recent_.weights());
+  first().scores.grow_exact(basis_.span(), only(), sample.w, delta);
+  first().posterior.grow_exact(s, recent_.weights());
   recent_.append_coordinate(s);
   basis_.append(sample.x, sample.prepared, sample.row, id, sample.w, std::sqrt(delta));
   count_rounding();
 }
 
-bool StreamState::learn_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, RowsOut apriori) {
-  if (!posterior_.learn_run(W, Y, v, apriori)) return false;
-  scores_.run(basis_.span(), posterior_, W.cols());
-  return true;
+void StreamState::learn_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v,
+                            const ConstVectorRef& delta, const ConstVectorRef& k_self, RowsOut apriori,
+                            unsigned char* sound, Index threads) {
+  const Index n = W.cols(), members = mixture_.size();
+  if (members == 1 && !level_.kept) return first().learn_run(basis_.span(), W, Y, v, delta, apriori, sound);
+  const Rows targets = measured(Y);
+  sound_.assign(static_cast<std::size_t>(members * n), 1);
+  parallel_for(members, static_cast<int>(threads), [&](Index e) {
+    RowMatrix& predicted = apriori_[static_cast<std::size_t>(e)];
+    if (predicted.rows() < n) predicted.resize(grown_capacity(predicted.rows(), n), Y.cols());
+    memories_[static_cast<std::size_t>(e)].learn_run(basis_.span(), W, targets, v, delta, predicted.topRows(n),
+                                                     sound_.data() + e * n);
+  });
+  for (Index r = 0; r < n; ++r) {
+    apriori.row(r) = level_.value.transpose();
+    for (Index e = 0; e < members; ++e) {
+      const auto predicted = apriori_[static_cast<std::size_t>(e)].row(r);
+      errors_.col(e) = (targets.row(r) - predicted).transpose();
+      apriori.row(r) += mixture_.weights()[e] * predicted;
+      if (sound_[static_cast<std::size_t>(e * n + r)] == 0) sound[r] = 0;
+    }
+    weigh(v[r], std::max(0.0, delta[r]) / k_self[r]);
+  }
+}
+
+void StreamState::accumulate_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, RowsOut apriori) {
+  if (!level_.kept) return first().posterior.accumulate_run(W, Y, v, apriori);
+  first().posterior.accumulate_run(W, measured(Y), v, apriori);
+  apriori.rowwise() += level_.value.transpose();
+}
+
+void StreamState::add_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, RowsOut apriori,
+                          Posterior::Sums& sums) const {
+  if (!level_.kept) return only().add_run(W, Y, v, apriori, sums);
+  const RowMatrix measured = Y.rowwise() - level_.value.transpose();
+  only().add_run(W, measured, v, apriori, sums);
+  apriori.rowwise() += level_.value.transpose();
 }
 
 void StreamState::leave_information() {
-  if (const auto factor = posterior_.leave_information()) renew_scores(*factor);
+  if (const auto factor = first().posterior.leave_information()) renew_scores(first(), *factor);
 }
 
 void StreamState::settle() {
   leave_information();
-  posterior_.settle();
-  scores_.settle(basis_.span(), posterior_);
-}
-
-void StreamState::fade_if_due() {
-  if (!learned_.forgetting.due()) return;
-  const double factor = learned_.forgetting.begin_frame();
-  settle();
-  renew_scores(posterior_.fade(factor));
-  learned_.moments.fade(factor);
-  recent_.fade(factor);
+  for (Memory& each : memories_) {
+    each.posterior.settle();
+    each.scores.settle(basis_.span(), each.posterior);
+  }
 }
 
 bool StreamState::change_ridge(double alpha) {
   settle();
-  const auto factor = posterior_.change_ridge(alpha);
-  if (factor) renew_scores(*factor);
-  return factor.has_value();
+  std::vector<Memory> changed = memories_;
+  for (Memory& each : changed) {
+    const auto factor = each.posterior.change_ridge(alpha);
+    if (!factor) return false;
+    renew_scores(each, *factor);
+  }
+  memories_ = std::move(changed);
+  return true;
 }
 
 void StreamState::restart() {
-  posterior_.restart();
-  learned_.restart();
+  for (Memory& each : memories_) {
+    if (sums())
+      each.posterior.restart();
+    else
+      each.posterior.forget_all();
+    each.learned.restart();
+  }
+  mixture_ = Mixture(mixture_.size(), errors_.rows());
+  novelty_ = {};
   recent_.clear();
   window_.doubt = window_.heaviest = 0;
 }
 
+ConstMatrixRef StreamState::theta() const {
+  if (memories_.size() == 1) return only().theta();
+  const Index p = basis_.dimension();
+  if (mixed_.rows() < p) mixed_.resize(grown_capacity(mixed_.rows(), p), level_.value.size());
+  auto mixed = mixed_.topRows(p);
+  mixed.setZero();
+  for (std::size_t e = 0; e < memories_.size(); ++e)
+    mixed += mixture_.weights()[static_cast<Index>(e)] * memories_[e].posterior.theta();
+  return mixed;
+}
+
+// Of the mixture: the mean of the variances, and the variance of the means.
+RowMatrix StreamState::variance(const ConstMatrixRef& W, const ConstVectorRef& delta) const {
+  const Index n = W.cols(), outputs = level_.value.size();
+  RowMatrix variance = RowMatrix::Zero(n, outputs);
+  const ConstMatrixRef mean = theta();
+  for (std::size_t e = 0; e < memories_.size(); ++e) {
+    const Posterior& posterior = memories_[e].posterior;
+    const double weight = mixture_.weights()[static_cast<Index>(e)];
+    const Vector relative = posterior.relative_variance(W, delta);
+    for (Index o = 0; o < outputs; ++o) variance.col(o) += weight * memories_[e].noise_variance(o) * relative;
+    if (memories_.size() > 1)
+      variance += weight * (W.transpose() * (posterior.theta() - mean)).cwiseAbs2();  // [BEYOND B9]
+  }
+  return variance;
+}
+
+void StreamState::variance_one(const ConstVectorRef& w, double delta, VectorRef out) {
+  const Index members = mixture_.size();
+  out.setZero();
+  for (Index e = 0; e < members; ++e) {
+    Memory& each = memories_[static_cast<std::size_t>(e)];
+    each.scores.begin_row();
+    errors_.col(e).setZero();
+    const RowScalars row = each.posterior.look(w, delta, errors_.col(e).data(), 1.0);
+    errors_.col(e) = -each.posterior.residual();  // its prediction
+    for (Index o = 0; o < out.size(); ++o)
+      out[o] += mixture_.weights()[e] * each.noise_variance(o) * each.posterior.relative_variance(row.leverage, delta);
+  }
+  for (Index o = 0; o < out.size() && members > 1; ++o) {
+    const double mean = errors_.row(o).dot(mixture_.weights());
+    for (Index e = 0; e < members; ++e)
+      out[o] += mixture_.weights()[e] * (errors_(o, e) - mean) * (errors_(o, e) - mean);
+  }
+}
+
 void StreamState::save(Arrays& arrays) const {
   basis_.save(arrays);
-  posterior_.save(arrays);
-  scores_.save(arrays, basis_.size());
+  for (std::size_t e = 0; e < memories_.size(); ++e) {
+    Arrays own;
+    memories_[e].posterior.save(own);
+    memories_[e].scores.save(own, basis_.size());
+    memories_[e].learned.save(own);
+    arrays.put_all(own, e);
+  }
+  mixture_.save(arrays);
+  novelty_.save(arrays);
+  arrays.put("level", level_.value);
+  arrays.put("level_pending", level_.pending);
   recent_.save(arrays);
-  learned_.save(arrays);
   arrays.put("forgotten", static_cast<double>(window_.forgotten));
   arrays.put("doubt", window_.doubt);
   arrays.put("heaviest", window_.heaviest);
 }
 
 void StreamState::load(const Arrays& arrays) {
-  learned_.load(arrays);
-  const bool seated = posterior_.has_bias() && learned_.rows > 0;
+  for (std::size_t e = 0; e < memories_.size(); ++e) memories_[e].learned.load(arrays.of(e));
+  const bool seated = only().has_bias() && first_rows() > 0;
   basis_.load(arrays, seated);
-  posterior_.load(arrays, basis_.size(), seated);
-  scores_.load(arrays, basis_.size());
-  recent_.load(arrays, basis_.dimension());
+  for (std::size_t e = 0; e < memories_.size(); ++e) {
+    const Arrays own = arrays.of(e);
+    memories_[e].posterior.load(own, basis_.size(), seated);
+    memories_[e].scores.load(own, basis_.size());
+  }
+  mixture_.load(arrays);
+  novelty_.load(arrays);
+  if (arrays.items().count("level") > 0) {
+    level_.value = arrays.get("level", level_.value.size(), 1);
+    level_.pending = arrays.number("level_pending") != 0;
+  }
+  if (recent_.capacity() > 0) recent_.load(arrays, basis_.dimension());
   window_.forgotten = arrays.count("forgotten");
   window_.doubt = arrays.number("doubt", 0.0);  // 0 in the state of an earlier version
   window_.heaviest = arrays.number("heaviest", 0.0);

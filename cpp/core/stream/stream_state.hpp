@@ -1,15 +1,17 @@
-// All that an online model has learned, and the steps that keep its parts together: the basis, the posterior on it, the
-// pruning scores that follow the posterior, the recent rows and what is counted. Each step changes the basis once and
-// each part by its own numbers. It decides nothing: OnlineModel does.
+// All that an online model has learned, and the steps that keep its parts together: the basis, the memories on it with
+// their weights, the recent rows. Each step changes the basis once and each part by its own numbers. It decides
+// nothing: OnlineModel does.
 //
 // Invariant: all parts have coordinates in the same basis, but for recent rows that nothing will read again.
 #pragma once
 
+#include <vector>
+
 #include "core/stream/basis.hpp"
-#include "core/stream/learned_rows.hpp"
+#include "core/stream/memory.hpp"
+#include "core/stream/mixture.hpp"
+#include "core/stream/novelty.hpp"
 #include "core/stream/online_settings.hpp"
-#include "core/stream/posterior.hpp"
-#include "core/stream/pruning_scores.hpp"
 #include "core/stream/recent_rows.hpp"
 
 namespace kernsift {
@@ -29,26 +31,42 @@ class StreamState {
 
   const Basis& basis() const { return basis_; }
   const Dictionary& dictionary() const { return basis_.dictionary(); }
-  const Posterior& posterior() const { return posterior_; }
+  const std::vector<Memory>& memories() const { return memories_; }
+  const Mixture& mixture() const { return mixture_; }
+  // The memory that decides on the dictionary: the first, or the last while the inputs have moved.
+  const Memory& decider() const { return novelty_.moved() ? memories_.back() : memories_.front(); }
+  // The memory that predicts best at present: what a model has once is read from it.
+  const Memory& leader() const { return memories_[static_cast<std::size_t>(mixture_.heaviest())]; }
   const RecentRows& recent() const { return recent_; }
-  const LearnedRows& learned() const { return learned_; }
 
-  // --- one row: look, then exactly one of normal / grow ---
+  // --- one row: look, then exactly one of normal / grow, then `end_row` if it was learned ---
+  // The scalars of the decider.
   RowScalars look(const ConstVectorRef& w, double k_self, const double* y, double v);
+  bool sound() const;  // of the row of the last look, for all memories
+  // The prediction before the row, of the mixture.
+  void apriori(const double* y, double* out) const;
   // Whether its distance to the span is known well enough for it to become a kernel.
   bool is_resolved(const Sample& sample, double delta);
-  void normal(const Sample& sample, const RowScalars& row);
-  void grow(const Sample& sample, const RowScalars& row, std::int64_t id);
-  bool scores_after_growth(const Sample& sample, const RowScalars& row, VectorRef scores);
-  // The first row, when there is a bias.
-  void seat_bias(const double* y, double v);
+  void normal(const Sample& sample);
+  void grow(const Sample& sample, std::int64_t id);
+  bool scores_after_growth(const Sample& sample, VectorRef scores);
+  void end_row(double v, double novelty, const double* y);
+  // What each memory predicts at coordinates w, and that the next row to be learned was predicted so: the memories are
+  // weighed by it (OnlineModel).
+  void predict_members(const ConstVectorRef& w, VectorRef out) const;
+  void weigh_by(const ConstVectorRef& predictions);
+  // The first row fixes where targets are measured from: the bias is seated by it, or it is the level. True where it
+  // is still to come.
+  bool first_row_pending() const { return level_.pending || only().bias_pending(); }
+  void begin(const double* y, double v);
   void remove(Index i);
   // A row was learned: v its weight as given.
-  void count(const double* y, double v) { learned_.add(y, v); }
+  void count(const double* y, double v) {
+    for (Memory& each : memories_) each.learned.add(y, v);
+  }
 
-  // --- recent rows, on which a new kernel is exact ---
-  // The oldest row makes room; `weight` in the frame of the moment. `count_rounding` after each change of C by kept
-  // rows.
+  // --- recent rows, on which a new kernel is exact: of a single memory ---
+  // The oldest row makes room. `count_rounding` after each change of C by kept rows.
   void keep(const Sample& sample, const double* y, double weight);
   void drop_recent() { recent_.clear(); }
   void count_rounding();
@@ -57,26 +75,34 @@ class StreamState {
   bool scores_after_exact_growth(const Sample& sample, double delta, VectorRef scores);
   void grow_exact(const Sample& sample, double delta, std::int64_t id);
 
-  // --- many rows that stay outside the dictionary (Posterior says what each does) ---
-  bool learn_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, RowsOut apriori);
-  void accumulate_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, RowsOut apriori) {
-    posterior_.accumulate_run(W, Y, v, apriori);
-  }
-  void accumulate(const Posterior::Sums& sums) { posterior_.accumulate(sums); }
-  bool inform() { return posterior_.inform(); }
+  // --- many rows that stay outside the dictionary ---
+  // As the steps of one row after another, on `threads` threads with the same result for any number; `sound` gets 0
+  // where a row was refused.
+  void learn_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, const ConstVectorRef& delta,
+                 const ConstVectorRef& k_self, RowsOut apriori, unsigned char* sound, Index threads);
+  // As sums: of a single memory that forgets nothing (Posterior says what each does).
+  bool sums() const { return memories_.size() == 1 && !only().fades(); }
+  void accumulate_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, RowsOut apriori);
+  void add_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, RowsOut apriori,
+               Posterior::Sums& sums) const;
+  void accumulate(const Posterior::Sums& sums) { first().posterior.accumulate(sums); }
+  bool accumulating() const { return only().accumulating(); }
+  bool inform() { return sums() && first().posterior.inform(); }
   void leave_information();
-  bool drop_information() { return posterior_.drop_information(); }
+  bool drop_information() { return first().posterior.drop_information(); }
 
   // --- all rows ---
   // Everything up to date with the rows learned: what reads the state needs it.
   void settle();
-  void fade_if_due();
   bool change_ridge(double alpha);
   // No rows on the same dictionary.
   void restart();
-  void track_scores() { scores_.track(basis_.span(), posterior_); }
-  void leave_scores() { scores_.leave(); }
-  void scores(VectorRef out) { scores_.scores(basis_.span(), out); }
+  // Of the memory that decides, the only one whose scores are read.
+  void track_scores() { decider().scores.track(basis_.span(), decider().posterior); }
+  void leave_scores() {
+    for (Memory& each : memories_) each.scores.leave();
+  }
+  void scores(VectorRef out) { decider().scores.scores(basis_.span(), out); }
 
   // --- the recent rows as all the model has seen: always of a window, and of any other model until more rows have come
   // than it keeps (window.cpp) ---
@@ -85,13 +111,34 @@ class StreamState {
   void renew_from_rows();
   void renew_if_in_doubt();
 
-  void check() const { posterior_.check(); }
+  // --- read, once settled ---
+  // Of the mixture: the coefficients in the basis, dimension x outputs, valid until the next call, and what targets are
+  // measured from.
+  ConstMatrixRef theta() const;
+  const Vector& level() const { return level_.value; }
+  // Variance of a new observation at each column of W, at squared distances delta to the span: n x outputs.
+  RowMatrix variance(const ConstMatrixRef& W, const ConstVectorRef& delta) const;  // [MATH 1.9] [BEYOND B9]
+  // The same of one row; nothing is allocated.
+  void variance_one(const ConstVectorRef& w, double delta, VectorRef out);
+
+  void check() const {
+    for (const Memory& each : memories_) each.posterior.check();
+  }
   void save(Arrays& arrays) const;
   void load(const Arrays& arrays);
 
  private:
-  bool recent_rows_are_all() const { return window_.only || learned_.rows == recent_.size(); }
-  void renew_scores(const Posterior::Factor& factor) { scores_.renew(basis_.span(), posterior_, factor); }
+  const Posterior& only() const { return memories_.front().posterior; }
+  Memory& first() { return memories_.front(); }
+  Memory& decider() { return novelty_.moved() ? memories_.back() : memories_.front(); }
+  bool recent_rows_are_all() const { return window_.only || first_rows() == recent_.size(); }
+  std::int64_t first_rows() const { return memories_.front().learned.rows; }
+  void renew_scores(Memory& memory, const Posterior::Factor& factor) {
+    memory.scores.renew(basis_.span(), memory.posterior, factor);
+  }
+  const double* measured(const double* y);
+  Rows measured(const Rows& Y);
+  void weigh(double v, double novelty);
 
   struct Window {
     bool only = false;    // the recent rows are all there is: older ones are forgotten
@@ -100,13 +147,27 @@ class StreamState {
     double doubt = 0, heaviest = 0;
     Vector oldest_y, along;  // workspace
   };
+  // What targets are measured from, where the constant has a ridge: the first target, so that the ridge pulls towards
+  // the targets and not towards 0.
+  struct Level {
+    bool kept = false, pending = false;  // pending: the first row is still to come
+    Vector value;                        // outputs
+    RowMatrix measured;                  // workspace
+  };
 
   Basis basis_;
-  Posterior posterior_;
-  PruningScores scores_;
+  std::vector<Memory> memories_;
+  Mixture mixture_;
+  Novelty novelty_;
+  Matrix errors_;     // of the row of the last look: outputs x memories
+  Matrix predicted_;  // of the next row to learn, if it was predicted earlier: outputs x memories
+  bool weigh_by_predicted_ = false;
+  mutable Matrix mixed_;  // workspace
+  std::vector<RowMatrix> apriori_;
+  std::vector<unsigned char> sound_;
   RecentRows recent_;
-  LearnedRows learned_;
   Window window_;
+  Level level_;
 };
 
 }  // namespace kernsift

@@ -1,5 +1,8 @@
 #include "core/stream/wider_state.hpp"
 
+#include <cmath>
+#include <string>
+
 namespace kernsift {
 
 namespace {
@@ -17,9 +20,44 @@ Matrix with_rows(const Matrix& values, Index count) {
   return longer;
 }
 
+// The name without the prefix of its memory.
+std::string plain(const std::string& name) {
+  return name.compare(0, 6, "memory") == 0 ? name.substr(name.find('_') + 1) : name;
+}
+
+// The inverse as FadingInverse keeps it, with `count` coordinates more at `place` of which nothing is known.
+Matrix with_unknowns(const Matrix& inverse, Index place, Index count, double prior) {
+  const Index after = inverse.rows() - place;
+  Matrix wider = Matrix::Zero(inverse.rows() + count, inverse.cols() + count);
+  wider.topLeftCorner(place, place) = inverse.topLeftCorner(place, place);
+  wider.bottomLeftCorner(after, place) = inverse.bottomLeftCorner(after, place);
+  wider.topRightCorner(place, after) = inverse.topRightCorner(place, after);
+  wider.bottomRightCorner(after, after) = inverse.bottomRightCorner(after, after);
+  wider.diagonal().segment(place, count).setConstant(prior);
+  return wider;
+}
+
+// Slopes of the new features, of which nothing is known, behind those of the others.
+void add_slopes(Arrays& state, const OnlineSettings& settings, Index had, Index count) {
+  const Index place = (settings.fit_intercept ? 1 : 0) + had;
+  for (std::size_t k = 0; k < settings.forgetting.size(); ++k) {
+    const Arrays memory = state.of(k);
+    const double scale = memory.number("inverse_scale"), shift = memory.number("inverse_shift");
+    Arrays wider;
+    wider.put("inverse", with_unknowns(memory.get("inverse"), place, count, 1.0 / (scale * settings.alpha) - shift));
+    wider.put("theta", Matrix(with_columns(memory.get("theta").transpose(), place, count).transpose()));
+    if (const Matrix& information = memory.get("information"); information.size() > 0)
+      wider.put("information", with_unknowns(information, place, count, settings.alpha));
+    wider.put("log_det", memory.number("log_det") + static_cast<double>(count) * std::log(settings.alpha));
+    state.put_all(wider, k);
+  }
+  if (const Matrix& recent = state.get("recent_coordinates"); recent.cols() > 0)
+    state.put("recent_coordinates", Matrix(with_columns(recent.transpose(), place, count).transpose()));
+}
+
 }  // namespace
 
-Arrays with_features(const Arrays& state, Index had, Index count) {
+Arrays with_features(const Arrays& state, const OnlineSettings& settings, Index had, Index count) {
   Arrays wider;
   for (const auto& [name, values] : state.items()) {
     const bool rows = name == "basis" || name == "recent_rows";  // the last column of recent rows is their norm
@@ -27,15 +65,17 @@ Arrays with_features(const Arrays& state, Index had, Index count) {
               rows ? with_columns(values.size() > 0 ? values : Matrix(0, had + (name == "basis" ? 0 : 1)), had, count)
                    : values);
   }
+  if (!settings.linear.empty()) add_slopes(wider, settings, had, count);
   return wider;
 }
 
 Arrays with_outputs(const Arrays& state, Index count) {
   Arrays wider;
   for (const auto& [name, values] : state.items()) {
-    if (name == "theta" || name == "beta" || name == "recent_targets")
+    const std::string what = plain(name);
+    if (what == "theta" || what == "beta" || what == "recent_targets")
       wider.put(name, with_columns(values, values.cols(), count));
-    else if (name == "cost" || name == "target_mean")
+    else if (what == "cost" || what == "target_mean" || what == "level" || what == "error_squares")
       wider.put(name, with_rows(values, count));
     else
       wider.put(name, values);

@@ -21,21 +21,23 @@ void StreamState::forget_oldest() {
   const auto w = recent_.coordinates().col(oldest);
   const double v = recent_.weights()[oldest];
   if (!(v > 0)) return;  // the row that should have taken its place was refused
-  window_.oldest_y = recent_.targets().row(oldest).transpose();
-  const double* y = window_.oldest_y.data();
-  const RowScalars row = look(w, w.squaredNorm(), y, -v);
+  Vector& y = window_.oldest_y;
+  y = recent_.targets().row(oldest).transpose();  // measured from the level already
+  first().scores.begin_row();
+  const RowScalars row = first().posterior.look(w, 0.0, y.data(), -v);
   ++window_.forgotten;
   recent_.forget_oldest();
-  learned_.remove(y, v);
+  y += level_.value;
+  first().learned.remove(y.data(), v);
   constexpr double kLeastLeft = 1e-6;  // of the row's own weight in the direction it holds, and of all weight
   const double left = 1.0 + row.leverage;
   // minus a weight has no positive leverage: what shows one is rounding, beside a weight that leaves no digit of C
-  if (left > kLeastLeft && row.leverage < kLeastLeft && learned_.moments.weight() > kLeastLeft * v) {
+  if (left > kLeastLeft && row.leverage < kLeastLeft && first().learned.moments.weight() > kLeastLeft * v) {
     // what is left of the direction is a difference: it inherits the error of C, relative to what is left
     count_rounding();
     if (window_.doubt * v * w.squaredNorm() <= kMostDoubt * left) {
-      posterior_.forget(w, row);
-      return scores_.forget(basis_.span(), posterior_, w, row);
+      first().posterior.forget(w, row);
+      return first().scores.forget(basis_.span(), only(), w, row);
     }
   }
   renew_from_rows();
@@ -46,15 +48,17 @@ void StreamState::renew_from_rows() {
   const auto weights = recent_.weights();
   if (window_.only) {
     window_.forgotten = 0;
-    learned_.moments = TargetMoments(Y.cols());
-    learned_.sum_log_weights = 0;
+    LearnedRows& learned = first().learned;
+    learned.moments = TargetMoments(Y.cols());
+    learned.sum_log_weights = 0;
     for (Index i = 0; i < Y.rows(); ++i)
       if (const double v = weights[i]; v > 0) {
-        learned_.moments.add(Y.row(i).data(), v);
-        learned_.sum_log_weights += std::log(v);
+        const Vector y = Y.row(i).transpose() + level_.value;
+        learned.moments.add(y.data(), v);
+        learned.sum_log_weights += std::log(v);
       }
   }
-  renew_scores(posterior_.learn_only(recent_.coordinates(), Y, weights));
+  renew_scores(first(), first().posterior.learn_only(recent_.coordinates(), Y, weights));
   window_.doubt = window_.heaviest = 0;
   if (recent_.size() > 0)
     window_.heaviest = (recent_.coordinates().colwise().squaredNorm().transpose().array() * weights.array()).maxCoeff();
@@ -65,7 +69,7 @@ void StreamState::renew_from_rows() {
 // matrix has a norm of about 2 sqrt(p) times one of them.
 void StreamState::count_rounding() {
   if (recent_rows_are_all() && basis_.dimension() > 0)
-    window_.doubt += 2.0 * std::numeric_limits<double>::epsilon() * posterior_.trace() /
+    window_.doubt += 2.0 * std::numeric_limits<double>::epsilon() * only().trace() /
                      std::sqrt(static_cast<double>(basis_.dimension()));
 }
 

@@ -11,10 +11,7 @@
 namespace {
 
 using namespace kernsift;
-using check::all;
-using check::dense;
-using check::make;
-using check::off;
+using namespace check;
 
 }  // namespace
 

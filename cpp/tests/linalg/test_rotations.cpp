@@ -8,8 +8,7 @@
 namespace {
 
 using namespace kernsift;
-
-constexpr double kRounding = 1e-13;  // a few hundred units in the last place of sums of at most 40 terms of size 1
+using check::kRounding;
 
 }  // namespace
 

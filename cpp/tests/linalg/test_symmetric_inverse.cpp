@@ -5,17 +5,12 @@
 namespace {
 
 using namespace kernsift;
+using check::kRounding;
+using check::symmetric;
 
 Matrix positive(Index n, unsigned seed) {
   const Matrix A = check::normal_rows(n, n, seed);
   return A * A.transpose() + Matrix::Identity(n, n);
-}
-
-constexpr double kRounding = 1e-13;  // a few hundred units in the last place of sums of at most 40 terms of size 1
-
-Matrix symmetric(Index n, unsigned seed) {
-  const Matrix A = check::normal_rows(n, n, seed);
-  return A + A.transpose();
 }
 
 }  // namespace

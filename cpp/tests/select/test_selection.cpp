@@ -19,10 +19,7 @@
 namespace {
 
 using namespace kernsift;
-using check::all;
-using check::dense;
-using check::make;
-using check::off;
+using namespace check;
 
 RowMatrix taken(const RowMatrix& X, const std::vector<Index>& which) {
   RowMatrix out(static_cast<Index>(which.size()), X.cols());

@@ -19,16 +19,27 @@ struct NoMalloc {
   ~NoMalloc() { Eigen::internal::set_is_malloc_allowed(true); }
 };
 
+OnlineSettings settings_of(Rule rule) { return {0.01, {rule, 1e-3, 1e-4}, 25, true}; }
+
+// Three memories and a linear part beside the kernels.
+OnlineSettings bank_of(Rule rule, Index dimension) {
+  OnlineSettings settings = settings_of(rule);
+  settings.forgetting = {1.0, 0.9995, 0.99};
+  settings.linear.assign(static_cast<std::size_t>(dimension), 0.5);
+  return settings;
+}
+
 template <class Model>
-void learn_without_allocation(Rule rule, Index dimension) {
+void learn_without_allocation(const OnlineSettings& settings, Index dimension) {
   const Index n = 4000, warm = 2000;
-  const RowMatrix X = check::normal_rows(n, dimension, 31);
+  RowMatrix X = check::normal_rows(n, dimension, 31);
+  X.middleRows(1500, 200).setZero();  // among the kernels: runs as long as any
+  X.bottomRows(n - warm) *= 0.8;      // inputs do not move away: another memory that decides gets its scores in new room
   RowMatrix Y(n, 2);
   Y.col(0) = X.col(0).array().sin();
   Y.col(1) = X.col(1);
   const Vector v = Vector::Ones(n);
-  Model model(Kernel(KernelKind::rbf, Vector::Constant(dimension, 0.5), 3, 1.0, Vector::Zero(dimension)), 2,
-              {0.01, {rule, 1e-3, 1e-4}, 25, true});
+  Model model(Kernel(KernelKind::rbf, Vector::Constant(dimension, 0.5), 3, 1.0, Vector::Zero(dimension)), 2, settings);
   RowMatrix apriori(n, 2);
   std::vector<std::uint8_t> outcome(n);
   std::vector<std::int64_t> victim(n);
@@ -46,20 +57,21 @@ void learn_without_allocation(Rule rule, Index dimension) {
 }
 
 // Predictions with a delay, and variances where they are wanted.
-void predict_then_learn_without_allocation(Index outputs, bool with_variance) {
+void predict_then_learn_without_allocation(const OnlineSettings& settings, Index outputs, bool with_variance) {
   const Index n = 1200, warm = 1000, delay = 5;
   const RowMatrix X = check::normal_rows(n, 2, 31);
   RowMatrix Y(n, outputs);
   for (Index o = 0; o < outputs; ++o) Y.col(o) = (X.col(0).array() * static_cast<double>(o + 1)).sin();
   const Vector v = Vector::Ones(n);
-  OnlineModel model(Kernel(KernelKind::rbf, Vector::Constant(2, 0.5), 3, 1.0, Vector::Zero(2)), outputs,
-                    {0.01, {Rule::product, 1e-3, 1e-4}, 25, true});
+  OnlineModel model(Kernel(KernelKind::rbf, Vector::Constant(2, 0.5), 3, 1.0, Vector::Zero(2)), outputs, settings);
   RowMatrix mean(n, outputs), variance(with_variance ? n : 0, outputs);
+  const Index memories = static_cast<Index>(settings.forgetting.size());
+  RowMatrix members = RowMatrix::Constant(n, outputs * memories, std::nan(""));  // of each memory, until targets come
   std::vector<std::int64_t> sizes(n);
-  prequential(model, X, Y, v, delay, 0, warm, mean, variance, sizes.data());
+  prequential(model, X, Y, v, delay, 0, warm, mean, variance, members, sizes.data());
   {
     const NoMalloc guard;
-    prequential(model, X, Y, v, delay, warm, n + delay, mean, variance, sizes.data());
+    prequential(model, X, Y, v, delay, warm, n + delay, mean, variance, members, sizes.data());
   }
   CHECK(model.rows_seen() == n);
   CHECK(!with_variance || variance.bottomRows(n - warm).minCoeff() > 0);
@@ -68,15 +80,17 @@ void predict_then_learn_without_allocation(Index outputs, bool with_variance) {
 }  // namespace
 
 TEST(no_allocation_a_row_predicted_then_learned) {
-  for (const Index outputs : {1, 5}) {
-    predict_then_learn_without_allocation(outputs, false);
-    predict_then_learn_without_allocation(outputs, true);
-  }
+  for (const OnlineSettings& settings : {settings_of(Rule::product), bank_of(Rule::product, 2)})
+    for (const Index outputs : {1, 5}) {
+      predict_then_learn_without_allocation(settings, outputs, false);
+      predict_then_learn_without_allocation(settings, outputs, true);
+    }
 }
 
-TEST(no_allocation_a_row_online) { learn_without_allocation<OnlineModel>(Rule::product, 2); }
-TEST(no_allocation_a_row_literal) { learn_without_allocation<LiteralModel>(Rule::product, 2); }
-TEST(no_allocation_a_row_unsupervised) { learn_without_allocation<OnlineModel>(Rule::novelty, 3); }
+TEST(no_allocation_a_row_online) { learn_without_allocation<OnlineModel>(settings_of(Rule::product), 2); }
+TEST(no_allocation_a_row_literal) { learn_without_allocation<LiteralModel>(settings_of(Rule::product), 2); }
+TEST(no_allocation_a_row_unsupervised) { learn_without_allocation<OnlineModel>(settings_of(Rule::novelty), 3); }
+TEST(no_allocation_a_row_of_a_bank) { learn_without_allocation<OnlineModel>(bank_of(Rule::product, 2), 2); }
 
 TEST(no_allocation_a_transition) {
   const Index n = 4000, warm = 2000;

@@ -1,17 +1,26 @@
-"""Where a display draws: matplotlib is imported here, when something is drawn."""
+"""Displays: pictures of fitted estimators, in scikit-learn's manner.  matplotlib is imported when one is drawn."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
+
+from .optional import optional
 
 
 def pyplot() -> Any:
-    """Import pyplot, or say which extra brings it."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError("drawing needs matplotlib: pip install 'kernsift[plot]'") from error
-    return plt
+    """Import pyplot."""
+    return optional("matplotlib.pyplot", "drawing", "plot")
+
+
+class Display:
+    """What was drawn on; a display's own fields (`base.kernel.parameters`) are what it draws."""
+
+    ax_: Any
+    figure_: Any
+
+    def _drawn(self, ax: Any) -> Self:
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
 
 
 def axes_or_new(ax: Any) -> Any:

@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from .. import _core
+from .arrays import Array
 from .memory import ROW_VECTORS, check_memory
 from .validation import check_some_weight
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

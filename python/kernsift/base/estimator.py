@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..io import model_file
-from .validation import CheckedParameters, did_you_mean
+from .validation import CheckedParameters, did_you_mean, types_of
 
 
 @cache
@@ -31,11 +31,7 @@ def is_float32(X: Any) -> bool:
     """Whether an array is of float32, or every column of a table."""
     if hasattr(X, "dtype"):
         return bool(X.dtype == np.float32)
-    dtypes = getattr(X, "dtypes", None)  # pandas and polars
-    if dtypes is None and hasattr(X, "schema"):
-        dtypes = getattr(X.schema, "types", None)  # pyarrow, whose float has 32 bits
-    names = {str(dtype).lower() for dtype in dtypes} if dtypes is not None else set()
-    return names in ({"float32"}, {"float"})
+    return {str(dtype).lower() for _, dtype in types_of(X)} in ({"float32"}, {"float"})  # pyarrow's float has 32 bits
 
 
 def in_precision_of(X: Any, *parts: NDArray[Any]) -> Any:
@@ -83,17 +79,5 @@ class Estimator(CheckedParameters):
         ------
         TypeError
             If a parameter is not plain data (another library's estimator, a function).
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> import kernsift
-        >>> model = kernsift.OnlineLSSVMRegressor(gamma=1.0).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 4.0])
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     model.save(Path(folder) / "model.npz")
-        ...     again = kernsift.load(Path(folder) / "model.npz")
-        >>> bool((again.predict([[1.5]]) == model.predict([[1.5]])).all())
-        True
         """
         model_file.save(self, path)

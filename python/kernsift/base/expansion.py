@@ -11,11 +11,10 @@ from sklearn.exceptions import NotFittedError
 
 from .. import _core
 from ..io.plain import record
+from .arrays import Array
 from .estimator import Estimator
 from .threads import n_threads
 from .validation import validate_data
-
-Array = NDArray[np.float64]
 
 
 @record("KernelExpansion")
@@ -77,15 +76,21 @@ class KernelExpansion:
 
 
 class Expansion(Estimator):
-    """Attributes and scores of a fitted model; a family says where its model is (`_model`)."""
+    """Attributes and scores of a fitted model, which is an expansion unless a family has another (`_model`)."""
 
     _flat: bool | None = None  # whether one output was given as a vector: predictions are vectors too
     _in_single = False  # whether rows of float32 are predicted in single precision
     n_jobs: int | None = None
     _former: tuple[str, ...] = ("learned_gamma_",)  # attributes that `fit` leaves behind
 
+    _expansion: KernelExpansion | None = None
+
     def _model(self) -> Any:
-        """A `KernelExpansion` or a core, or None before a fit."""
+        """The expansion or, of a stream, its core; None before a fit."""
+        return self._expansion
+
+    def _checked(self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None, *, begin: bool = True) -> Any:
+        """Rows that begin a model, or go on with it."""
         raise NotImplementedError
 
     def _fit_rows(self, rows: Any) -> None:

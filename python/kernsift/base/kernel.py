@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from numbers import Integral, Real
-from typing import Any, TypeVar, dataclass_transform
+from dataclasses import dataclass, field, fields
+from numbers import Integral
+from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from .._core import Kernel, kernel_table
-from .validation import Interval, StrOptions
+from .arrays import Array
+from .validation import NOT_NEGATIVE, POSITIVE, Interval, StrOptions
 
 #: What the core knows of each kernel: where it can be learned, moved, exported (cpp/core/kernel/kernels.cpp).
 TABLE = kernel_table()
@@ -19,34 +20,44 @@ KERNELS = tuple(TABLE)
 
 T = TypeVar("T")
 
-KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
-    "kernel": [StrOptions(set(KERNELS))],
-    "gamma": [StrOptions({"scale", "median"}), Interval(Real, 0, None, closed="neither"), "array-like"],
-    "degree": [Interval(Integral, 1, 1000, closed="both")],
-    "coef0": [Interval(Real, 0, None, closed="left")],
-}
 
-# Of the estimators that can learn their widths: `widths.learn_gamma.learned_width` resolves "learn".
-LEARNING_CONSTRAINTS: dict[str, list[Any]] = {
-    **KERNEL_CONSTRAINTS,
-    "gamma": [StrOptions({"learn", "scale", "median"}), *KERNEL_CONSTRAINTS["gamma"][1:]],
-}
+def parameter(*allowed: Any, default: Any) -> Any:
+    """Declare a parameter: what it may be (a set of texts, or a constraint of scikit-learn), and its default."""
+    constraints = [StrOptions(one) if isinstance(one, set) else one for one in allowed]
+    return field(default=default, metadata={"constraints": constraints})
 
 
-@dataclass_transform(kw_only_default=True, eq_default=False)
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(parameter,))
 def parameters(kind: type[T]) -> type[T]:
-    """Make a constructor, by names only, of the annotated attributes of a class and its bases."""
-    return dataclass(kw_only=True, eq=False, repr=False)(kind)
+    """Make a constructor, by names only, and constraints from the annotated attributes of a class and its bases."""
+    made: Any = dataclass(kw_only=True, eq=False, repr=False)(kind)
+    declared = {f.name: f.metadata["constraints"] for f in fields(made) if f.metadata}
+    if declared and "_parameter_constraints" not in vars(kind):
+        made._parameter_constraints = declared
+    return made
 
 
 @parameters
 class KernelParameters:
     """Parameters of every estimator with a kernel."""
 
-    kernel: str = "rbf"
-    gamma: str | float | ArrayLike = "scale"
-    degree: int = 3
-    coef0: float = 1.0
+    kernel: str = parameter(set(KERNELS), default="rbf")
+    gamma: str | float | ArrayLike = parameter({"scale", "median"}, POSITIVE, "array-like", default="scale")
+    degree: int = parameter(Interval(Integral, 1, 1000, closed="both"), default=3)
+    coef0: float = parameter(NOT_NEGATIVE, default=1.0)
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]]
+
+
+@parameters
+class LearningParameters(KernelParameters):
+    """Those of an estimator that can learn its widths: `widths.learn_gamma.learned_width` resolves "learn"."""
+
+    gamma: str | float | ArrayLike = parameter({"learn", "scale", "median"}, POSITIVE, "array-like", default="scale")
+
+
+KERNEL_CONSTRAINTS = KernelParameters._parameter_constraints
+LEARNING_CONSTRAINTS = LearningParameters._parameter_constraints
 
 
 # Rows compared with each other by gamma="median".
@@ -59,26 +70,18 @@ def wants_learning(gamma: Any) -> bool:
 
 
 def make_kernel(
-    name: str,
-    gamma: str | float | ArrayLike,
-    degree: int,
-    coef0: float,
-    X: NDArray[np.float64],
-    sample_weight: NDArray[np.float64],
-    random_state: Any,
-    centre: NDArray[np.float64] | None = None,
+    model: KernelParameters, gamma: Any, X: Array, weight: Array, random_state: Any = None, centre: Array | None = None
 ) -> Kernel:
-    """Build the kernel for data that begins with X; its centre is the first row unless given."""
-    widths = resolve_gamma(gamma, X, sample_weight, random_state)
-    return Kernel(name, widths, int(degree), float(coef0), np.ascontiguousarray(X[0] if centre is None else centre))
+    """Build an estimator's kernel, with a gamma, for data that begins with X; its centre is the first row if not given.
+
+    Rows of X and their weights are what "scale" and "median" are taken from.
+    """
+    widths = resolve_gamma(gamma, X, weight, random_state)
+    centre = np.ascontiguousarray(X[0] if centre is None else centre)
+    return Kernel(model.kernel, widths, int(model.degree), float(model.coef0), centre)
 
 
-def resolve_gamma(
-    gamma: str | float | ArrayLike,
-    X: NDArray[np.float64],
-    sample_weight: NDArray[np.float64],
-    random_state: Any = None,
-) -> NDArray[np.float64]:
+def resolve_gamma(gamma: str | float | ArrayLike, X: Array, sample_weight: Array, random_state: Any = None) -> Array:
     """Return one width per feature.
 
     ``"scale"`` is one over the sum of the features' variances: scikit-learn's 1 / (d var(X)) on centred features,
@@ -95,13 +98,19 @@ def resolve_gamma(
     if len(X) == 0:
         raise ValueError(f"gamma={gamma!r} needs a row of positive weight; give gamma as a number")
     with np.errstate(over="ignore", invalid="ignore"):
-        value = _scale(X, weight) if gamma == "scale" else _median(X, random_state)
+        if gamma == "scale":
+            Z = X - X[0]  # about a row, so that a large common offset loses nothing
+            mean = np.average(Z, axis=0, weights=weight)
+            total = float(np.average((Z - mean) ** 2, axis=0, weights=weight).sum())
+            value = 1.0 / total if total > 0 else 1.0 / d
+        else:
+            value = _median(X, random_state)
     if not np.isfinite(value) or value <= 0:
         raise ValueError(f"gamma={gamma!r} came out as {value}: the scale of X overflows; rescale X or give gamma")
     return np.full(d, value)
 
 
-def _given_gamma(gamma: float | ArrayLike, d: int) -> NDArray[np.float64]:
+def _given_gamma(gamma: float | ArrayLike, d: int) -> Array:
     widths = np.asarray(gamma, dtype=np.float64)
     if widths.ndim == 0:
         widths = np.full(d, float(widths))
@@ -112,14 +121,7 @@ def _given_gamma(gamma: float | ArrayLike, d: int) -> NDArray[np.float64]:
     return np.ascontiguousarray(widths)
 
 
-def _scale(X: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
-    Z = X - X[0]  # about a row, so that a large common offset loses nothing
-    mean = np.average(Z, axis=0, weights=weight)
-    total = float(np.average((Z - mean) ** 2, axis=0, weights=weight).sum())
-    return 1.0 / total if total > 0 else 1.0 / X.shape[1]
-
-
-def _median(X: NDArray[np.float64], random_state: Any) -> float:
+def _median(X: Array, random_state: Any) -> float:
     if len(X) > _MEDIAN_ROWS:
         X = X[check_random_state(random_state).choice(len(X), _MEDIAN_ROWS, replace=False)]
     Z = X - X[0]

@@ -62,7 +62,7 @@ def available_bytes() -> int | None:
 
 
 def check_memory(doubles: float, what: str, instead: str) -> None:
-    """Raise a MemoryError that says how much ``what`` needs, if so many doubles exceed the free memory.
+    """Raise a MemoryError that says how much ``what`` needs, if that many doubles exceed the free memory.
 
     Arrays already allocated are not counted: they are not free memory.
     """

@@ -8,14 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from .arrays import Array
 
 
-def softmax(scores: NDArray[Any], temperature: float) -> NDArray[np.float64]:
+def softmax(scores: NDArray[Any], temperature: float) -> Array:
     """Return the probabilities of the classes; one column of scores stands for two classes."""
     return _core.softmax(np.ascontiguousarray(scores, dtype=np.float64), temperature)
 
 
-def fit_temperature(scores: NDArray[Any], codes: NDArray[np.intp], weight: NDArray[np.float64]) -> float:
+def fit_temperature(scores: NDArray[Any], codes: NDArray[np.intp], weight: Array) -> float:
     """Return the temperature that fits left-out scores of rows best, from the class of each row."""
     return _core.fit_temperature(
         np.ascontiguousarray(scores, dtype=np.float64),

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 
+from .arrays import Array
 from .estimator import in_precision_of
 from .expansion import Expansion
 from .probabilities import softmax
@@ -22,8 +23,6 @@ from .validation import (
     is_empty_block,
     transaction,
 )
-
-Array = NDArray[np.float64]
 
 
 class Rows(NamedTuple):
@@ -47,7 +46,28 @@ class Rows(NamedTuple):
         return int(np.count_nonzero(self.weight > 0))
 
 
-class Regression(RegressorMixin, Expansion):
+class Supervised(Expansion):
+    """What is fitted to rows with targets."""
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the model from the beginning; a stream learns the rows in their order.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,), or of a regressor (n_samples, n_outputs)
+            Targets, or class labels.  Several outputs share the kernels.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each row's squared error.  Rows of weight zero are skipped; a class that has no other rows is no
+            class of the model.
+        """
+        with transaction(self, *self._former) as new:
+            new._fit_rows(new._checked(X, y, sample_weight))
+        return self
+
+
+class Regression(RegressorMixin, Supervised):
     """Numeric targets, one or several."""
 
     def _n_outputs(self) -> int | None:
@@ -65,22 +85,6 @@ class Regression(RegressorMixin, Expansion):
         elif begun is not None and targets.shape[1] != begun:
             raise ValueError(f"y has {targets.shape[1]} outputs but this model began with {begun}")
         return Rows(rows, targets, weight)
-
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit the model from the beginning; a stream learns the rows in their order.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Several outputs share the kernels.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weight of each row's squared error; rows of weight zero are skipped.
-        """
-        with transaction(self, *self._former) as new:
-            new._fit_rows(new._checked(X, y, sample_weight))
-        return self
 
     def _mean_and_variance(self, X: Array) -> tuple[Array, Array]:
         """Mean and variance of a new observation at each row, (n, outputs)."""
@@ -101,17 +105,6 @@ class Regression(RegressorMixin, Expansion):
         -------
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         std : ndarray of the same shape, only with ``return_std=True``
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from kernsift import OnlineLSSVMRegressor
-        >>> X = np.random.default_rng(7).uniform(-3, 3, (400, 1))
-        >>> y = np.sinc(X[:, 0])
-        >>> model = OnlineLSSVMRegressor(gamma=1.0).fit(X, y)
-        >>> mean, std = model.predict([[0.0], [30.0]], return_std=True)
-        >>> bool(std[0] < 0.06 < std[1])  # large far from the rows learned
-        True
         """
         self = at_this_moment(self)
         if not return_std:
@@ -125,7 +118,7 @@ class Regression(RegressorMixin, Expansion):
         return tags
 
 
-class Classification(ClassifierMixin, Expansion):
+class Classification(ClassifierMixin, Supervised):
     """Labels, as ±1 targets: one column a class, one in all for two classes."""
 
     classes_: NDArray[Any]
@@ -145,21 +138,6 @@ class Classification(ClassifierMixin, Expansion):
         elif classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
             raise ValueError(f"classes={classes!r} differs from the {self.classes_!r} this model began with")
         return Rows(rows, class_targets(self.classes_, labels, weight), weight)
-
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit the model from the beginning; a stream learns the rows in their order.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-            Rows of weight zero are skipped; a class that has no other rows is no class of the model.
-        """
-        with transaction(self, *self._former) as new:
-            new._fit_rows(new._checked(X, y, sample_weight))
-        return self
 
     def _codes_of(self, targets: Array) -> NDArray[np.intp]:
         """Places in `classes_` of rows of ±1 targets."""

@@ -15,17 +15,18 @@ def n_threads(n_jobs: int | None) -> int:
     """
     if n_jobs == 0:
         raise ValueError("n_jobs=0 has no meaning; use None for one thread or -1 for all")
-    threads = 1 if n_jobs is None else n_jobs if n_jobs > 0 else _cpus() + 1 + n_jobs
+    threads = 1 if n_jobs is None else n_jobs if n_jobs > 0 else cpus() + 1 + n_jobs
     limit = os.environ.get("OMP_NUM_THREADS", "")
     if limit.isdigit() and int(limit) > 0:
         threads = min(threads, int(limit))
     if threads > 1:
-        openmp = min((pool["num_threads"] for pool in _openmp().info()), default=_cpus())
-        threads = min(threads, openmp) if openmp < _cpus() else threads
+        openmp = min((pool["num_threads"] for pool in _openmp().info()), default=cpus())
+        threads = min(threads, openmp) if openmp < cpus() else threads
     return max(1, threads)
 
 
-def _cpus() -> int:
+def cpus() -> int:
+    """Processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -6,47 +6,28 @@ import difflib
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, _fit_context
-from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils._param_validation import Interval as Interval
+from sklearn.utils._param_validation import RealNotInt as RealNotInt
+from sklearn.utils._param_validation import StrOptions as StrOptions
 from sklearn.utils.validation import check_array as _check_array
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted as check_is_fitted
 from sklearn.utils.validation import validate_data as _validate_data
 
 from .._core import LARGEST, SMALLEST
+from .arrays import Array
 from .reports import has_learned
 
-__all__ = [
-    "CheckedParameters",
-    "Interval",
-    "RealNotInt",
-    "StrOptions",
-    "as_targets",
-    "at_this_moment",
-    "check_array",
-    "check_is_fitted",
-    "check_one_row",
-    "check_rows",
-    "check_some_weight",
-    "check_unchanged",
-    "check_weights",
-    "checked_block",
-    "did_you_mean",
-    "fit_context",
-    "forget",
-    "is_empty_block",
-    "one_row",
-    "ridge_grid",
-    "take_over",
-    "transaction",
-    "validate_data",
-]
-
 E = TypeVar("E")
+# What many parameters may be.
+COUNT = Interval(Integral, 1, None, closed="left")
+POSITIVE = Interval(Real, 0, None, closed="neither")
+NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
 fit_context = _fit_context
 
 
@@ -153,7 +134,7 @@ def is_empty_block(X: ArrayLike) -> bool:
 
 def checked_block(
     estimator: BaseEstimator, X: ArrayLike, y: ArrayLike, *, reset: bool, **options: Any
-) -> tuple[NDArray[np.float64], NDArray[Any]]:
+) -> tuple[Array, NDArray[Any]]:
     """Return a learning block as C-ordered float64 rows and checked targets."""
     try:
         return validate_data(estimator, X, y, reset=reset, dtype=np.float64, order="C", **options)
@@ -183,7 +164,7 @@ def did_you_mean(word: str, words: Sequence[str]) -> str:
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 
-def ridge_grid(alphas: ArrayLike) -> NDArray[np.float64]:
+def ridge_grid(alphas: ArrayLike) -> Array:
     """Return ridges to choose from, ascending and each once, refusing what `alpha` itself may not be."""
     grid = np.unique(np.asarray(alphas, dtype=np.float64).ravel())
     if not grid.size or not ((grid >= SMALLEST) & (grid <= LARGEST)).all():
@@ -193,7 +174,7 @@ def ridge_grid(alphas: ArrayLike) -> NDArray[np.float64]:
     return grid
 
 
-def check_weights(sample_weight: ArrayLike | None, X: NDArray[Any]) -> NDArray[np.float64]:
+def check_weights(sample_weight: ArrayLike | None, X: NDArray[Any]) -> Array:
     """Return weights as float64, one a row, finite and not negative.  (All zero is refused by `check_some_weight`.)"""
     n = X.shape[0]
     if sample_weight is None:
@@ -217,13 +198,13 @@ def check_weights(sample_weight: ArrayLike | None, X: NDArray[Any]) -> NDArray[n
     return weight
 
 
-def check_some_weight(weight: NDArray[np.float64]) -> None:
+def check_some_weight(weight: Array) -> None:
     """Refuse weights that are all zero."""
     if not (weight > 0).any():
         raise ValueError("sample_weight is zero for every row: give at least one row a positive weight")
 
 
-def as_targets(y: NDArray[Any]) -> NDArray[np.float64]:
+def as_targets(y: NDArray[Any]) -> Array:
     """Return targets as a C-ordered (n, outputs) array of float64, refusing NaN and values whose squares overflow."""
     targets = np.ascontiguousarray(y.reshape(len(y), -1), dtype=np.float64)
     beyond = ~(np.abs(targets).max(axis=1, initial=0.0) <= LARGEST)
@@ -249,7 +230,7 @@ def check_unchanged(estimator: BaseEstimator, begun_with: dict[str, Any], when: 
             )
 
 
-def one_row(x: Any) -> NDArray[np.float64]:
+def one_row(x: Any) -> Array:
     """Return a row of numbers of any kind as the core takes it."""
     try:
         row = np.ascontiguousarray(x, dtype=np.float64)
@@ -260,7 +241,7 @@ def one_row(x: Any) -> NDArray[np.float64]:
     return row
 
 
-def check_one_row(estimator: Any, x: NDArray[np.float64]) -> None:
+def check_one_row(estimator: Any, x: Array) -> None:
     """Say what is wrong with a row: its shape, or the first feature that is NaN or infinite."""
     expected = getattr(estimator, "n_features_in_", None)
     if x.shape != (expected,):
@@ -272,7 +253,7 @@ def check_one_row(estimator: Any, x: NDArray[np.float64]) -> None:
         raise ValueError(f"feature {which} of x is {x[j]}: give finite numbers")
 
 
-def check_rows(kernel: Any, X: NDArray[np.float64]) -> None:
+def check_rows(kernel: Any, X: Array) -> None:
     """Refuse rows whose kernel with themselves has a square that may overflow."""
     if kernel.stationary:
         return  # k(x, x) is 1
@@ -295,7 +276,7 @@ def refuse_dates(X: Any, what: str) -> None:
     kind = getattr(getattr(X, "dtype", None), "kind", "")
     if isinstance(kind, str) and kind in ("m", "M"):
         raise ValueError(f"{what} holds dates or durations ({X.dtype}): {_INSTEAD}")
-    for name, dtype in _types(X):
+    for name, dtype in types_of(X):
         if str(dtype).lower().startswith(_DATES):
             raise ValueError(f"column {name!r} of {what} holds dates or durations ({dtype}): {_INSTEAD}")
 
@@ -319,7 +300,7 @@ def refuse_texts(X: Any, what: str, error: Exception) -> None:
 _INSTEAD = "give numbers, such as the hours since a moment of your choice, or leave it out"
 
 
-def _types(X: Any) -> Iterator[tuple[Any, Any]]:
+def types_of(X: Any) -> Iterator[tuple[Any, Any]]:
     """Names and types of a data frame's columns."""
     dtypes = getattr(X, "dtypes", None)  # pandas and polars
     if dtypes is None and hasattr(X, "schema"):
@@ -333,7 +314,7 @@ def _columns(X: Any) -> Iterator[tuple[Any, Any]]:
     """Names (or numbers) and values of the columns that need not be numbers."""
     if isinstance(X, np.ndarray):
         yield from ((j, X[:, j].tolist()) for j in range(X.shape[1]))
-    for name, dtype in _types(X):
+    for name, dtype in types_of(X):
         if not str(dtype).lower().startswith(("float", "double", "int", "uint", "bool", "halffloat")):
             column = X[name] if hasattr(X, "__getitem__") else ()
             yield name, column.to_pylist() if hasattr(column, "to_pylist") else list(column)

@@ -7,33 +7,32 @@ best of a small grid on the first tenth of the stream, which is then left out of
 
 from __future__ import annotations
 
-import itertools
 import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import SGDRegressor
+from sklearn.model_selection import ParameterGrid
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from kernsift import OnlineLSSVMRegressor
 
+from ..base.arrays import Array
 from ..base.progress import plain_bar as _plain_bar  # noqa: F401
 from ..base.progress import progress
 
-Array = NDArray[np.float64]
 Tick = Callable[[int], None]
 
 LAGS = 6  # values of the series that make one input
 BLOCK = 50  # rows predicted, then learned, at a time
 CAP = 200  # kernels we may keep, and random features the SGD rival gets
-FORGETTING = 0.999  # weight of a row against the next: a memory of about a thousand rows
 WINDOW = 2000  # rows the kernel ridge rival can afford to keep ...
 REFIT = 500  # ... and how often it is refitted on them
 WIDTHS = (0.5, 1.0, 2.0)  # gamma times the number of inputs, tried for every learner
@@ -66,15 +65,26 @@ def stream(n: int, seed: int) -> tuple[Array, Array]:
     return np.ascontiguousarray(np.lib.stride_tricks.sliding_window_view(x, LAGS)[:n]), x[LAGS:]
 
 
-class Learner(Protocol):
-    """The interface of a learner in the race."""
+class Learner:
+    """A learner in the race: a model, and the inputs that it wants."""
 
-    def predict(self, X: Array) -> Array: ...
-    def learn(self, X: Array, y: Array) -> None: ...
-    def size(self) -> int: ...
+    grid: dict[str, list[float]]
+    model: Any
+
+    def inputs(self, X: Array) -> Array:
+        return X
+
+    def predict(self, X: Array) -> Array:
+        return self.model.predict(self.inputs(X))
+
+    def learn(self, X: Array, y: Array) -> None:
+        self.model.partial_fit(self.inputs(X), y)
+
+    def size(self) -> int:
+        return CAP
 
 
-class Kernsift:
+class Kernsift(Learner):
     """Ours: one estimator, one `partial_fit` a block."""
 
     grid = {"gamma": [w / LAGS for w in WIDTHS], "usefulness_tol": [1e-6, 1e-4]}
@@ -82,24 +92,18 @@ class Kernsift:
     def __init__(self, seed: int, **settings: Any) -> None:
         self.model = OnlineLSSVMRegressor(max_basis=CAP, random_state=seed, **settings)
 
-    def predict(self, X: Array) -> Array:
-        return self.model.predict(X)
-
-    def learn(self, X: Array, y: Array) -> None:
-        self.model.partial_fit(X, y)
-
     def size(self) -> int:
         return int(self.model.n_basis_)
 
 
-class KernsiftForgetting(Kernsift):
-    """Ours, for a world known to change: each row counts a little less than the one after it."""
+class KernsiftOneMemory(Kernsift):
+    """The papers' model: one memory, which forgets nothing, and kernels alone."""
 
     def __init__(self, seed: int, **settings: Any) -> None:
-        super().__init__(seed, forgetting=FORGETTING, **settings)
+        super().__init__(seed, forgetting=1.0, linear=False, **settings)
 
 
-class RandomFeaturesSGD:
+class RandomFeaturesSGD(Learner):
     """scikit-learn's own answer for streams: random Fourier features and a linear model by gradient steps.
 
     The step is constant: scikit-learn's default, a vanishing one, could not follow a change.
@@ -112,17 +116,11 @@ class RandomFeaturesSGD:
         self.features = RBFSampler(gamma=gamma, n_components=CAP, random_state=seed).fit(np.zeros((1, LAGS)))
         self.model = SGDRegressor(alpha=1e-6, learning_rate="constant", eta0=eta0, random_state=seed)
 
-    def predict(self, X: Array) -> Array:
-        return self.model.predict(self.features.transform(X))
-
-    def learn(self, X: Array, y: Array) -> None:
-        self.model.partial_fit(self.features.transform(X), y)
-
-    def size(self) -> int:
-        return CAP
+    def inputs(self, X: Array) -> Array:
+        return self.features.transform(X)
 
 
-class WindowedKernelRidge:
+class WindowedKernelRidge(Learner):
     """The dense machine on what fits: the last `WINDOW` rows, fitted anew every `REFIT` rows."""
 
     grid = {"gamma": [w / LAGS for w in WIDTHS], "alpha": [0.01, 0.1, 1.0]}
@@ -131,9 +129,6 @@ class WindowedKernelRidge:
         self.model = KernelRidge(kernel="rbf", gamma=gamma, alpha=alpha)
         self.X, self.y = np.empty((0, LAGS)), np.empty(0)
         self.since = REFIT
-
-    def predict(self, X: Array) -> Array:
-        return self.model.predict(X)
 
     def learn(self, X: Array, y: Array) -> None:
         self.X = np.concatenate([self.X, X])[-WINDOW:]
@@ -149,7 +144,7 @@ class WindowedKernelRidge:
 
 CONTENDERS: dict[str, type[Any]] = {
     "kernsift OnlineLSSVMRegressor": Kernsift,
-    f"kernsift, forgetting={FORGETTING}": KernsiftForgetting,
+    "kernsift, forgets nothing": KernsiftOneMemory,
     "RBFSampler + SGDRegressor": RandomFeaturesSGD,
     "KernelRidge, last rows": WindowedKernelRidge,
 }
@@ -187,7 +182,7 @@ def race(name: str, learner: Learner, settings: dict[str, float], X: Array, y: A
 
 def grid_points(contender: type[Any]) -> list[dict[str, float]]:
     """Every combination of the contender's settings."""
-    return [dict(zip(contender.grid, values, strict=True)) for values in itertools.product(*contender.grid.values())]
+    return list(ParameterGrid(contender.grid))
 
 
 def choose(contender: type[Any], seed: int, X: Array, y: Array, tick: Tick) -> dict[str, float]:
@@ -208,10 +203,7 @@ def run_demo(rows: int, seed: int) -> list[Run]:
     # One thread each: more would compare how a machine is loaded, not the learners.
     with threadpool_limits(1), progress(total) as advance:
         for name, contender in CONTENDERS.items():
-
-            def tick(n: int, label: str = name) -> None:
-                advance(label, n)
-
+            tick = partial(advance, name)
             settings = choose(contender, seed, X[:head], y[:head], tick)
             runs.append(race(name, contender(seed, **settings), settings, X, y, tick))
     return runs

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 import kernsift
 
+from ..base.arrays import Array
 from ..base.kernel import resolve_gamma
 
 #: Names on the command line: the regressor and the classifier of each.
@@ -54,7 +55,7 @@ def classes_of(options: argparse.Namespace, y: NDArray[Any] | None) -> NDArray[A
     return np.unique(y) if y is not None and y.dtype.kind not in "fiub" else None
 
 
-def make_model(options: argparse.Namespace, X: NDArray[np.float64], classes: NDArray[Any] | None) -> Any:
+def make_model(options: argparse.Namespace, X: Array, classes: NDArray[Any] | None) -> Any:
     name = MODELS[options.model][classes is not None]
     if name is None:
         raise CommandError(f"--model {options.model} has no classifier; use another, or a numeric target")
@@ -80,7 +81,7 @@ def make_model(options: argparse.Namespace, X: NDArray[np.float64], classes: NDA
     return model
 
 
-def _widths(X: NDArray[np.float64]) -> NDArray[np.float64]:
+def _widths(X: Array) -> Array:
     """One over the number of features times each one's variance."""
     variance = X.var(axis=0)
     varies = variance > 0

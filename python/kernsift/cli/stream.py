@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any, TextIO
 
 import numpy as np
-from numpy.typing import NDArray
 
 import kernsift
 
+from ..base.arrays import Array
 from . import table as _table
 from .models import CommandError, classes_of, feature_names, make_model, print_facts
 
@@ -30,7 +30,7 @@ class Stream:
         self.options = options
         self.classes = classes_of(options, None)
         self.model: Any = None
-        self.waiting: list[tuple[NDArray[np.float64], Any]] = []  # of the warm-up
+        self.waiting: list[tuple[Array, Any]] = []  # of the warm-up
         self.learned = self.saved = 0
         self.judged, self.loss = 0, 0.0
 
@@ -91,7 +91,7 @@ class Stream:
             raise CommandError(f"target {text!r} is no finite number; for labels give --classes")
         return y
 
-    def _answer(self, x: NDArray[np.float64], text: str) -> str:
+    def _answer(self, x: Array, text: str) -> str:
         """The prediction, made before the row is learned; nothing while the model warms up."""
         predicted: Any = None
         if self.model is not None:
@@ -106,7 +106,7 @@ class Stream:
             return ""
         return str(predicted) if self.classes is not None else repr(float(predicted))
 
-    def _learn(self, x: NDArray[np.float64], y: Any) -> None:
+    def _learn(self, x: Array, y: Any) -> None:
         self.learned += 1
         if self.model is None:
             self.waiting.append((x, y))
@@ -150,7 +150,7 @@ def _terminate(*_: Any) -> None:
     raise _Terminated
 
 
-def _rows_of(file: Iterable[str], options: argparse.Namespace) -> Iterator[tuple[NDArray[np.float64], str]]:
+def _rows_of(file: Iterable[str], options: argparse.Namespace) -> Iterator[tuple[Array, str]]:
     """Features and target text of each row, in the order of the features."""
     names, rows = _table.csv_rows(file, "standard input")
     if options.target not in names:

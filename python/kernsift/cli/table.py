@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arrays import Array
+
 
 class TableError(ValueError):
     """What is wrong with a table, and where."""
@@ -33,7 +35,7 @@ class Table:
             raise TableError(f"{self.source} has no column {name!r}: it has {', '.join(self.columns)}")
         return self.columns[name]
 
-    def matrix(self, names: Iterable[str]) -> NDArray[np.float64]:
+    def matrix(self, names: Iterable[str]) -> Array:
         """Columns side by side, as finite numbers."""
         parts = []
         for name in names:

@@ -2,59 +2,73 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
-from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
 
 from .. import _core
+from ..base.arrays import Array
 from ..base.canonical import Table, canonical_table, draw_seed
 from ..base.expansion import Expansion, KernelExpansion
-from ..base.kernel import LEARNING_CONSTRAINTS, resolve_gamma, wants_learning
+from ..base.kernel import KernelParameters, parameter, parameters, resolve_gamma, wants_learning
 from ..base.probabilities import fit_temperature
 from ..base.targets import Probabilities, Regression, Rows
 from ..base.validation import (
-    Interval,
-    StrOptions,
+    POSITIVE,
     check_rows,
     ridge_grid,
 )
 from ..select.task import kernel_of
 from ..widths.learn_gamma import learned_width
-from .robust import robust_weights
 
 # What alpha="loo" and gamma="loo" try by default.
 ALPHAS = np.logspace(-6, 4, 21)
 GAMMA_FACTORS = np.logspace(-1.5, 1.5, 7)
+# Rounds of robust weights (Suykens et al. 2002).
+MAX_ROUNDS = 100
 
 
-class BatchLSSVM(Expansion):
+def robust_weights(problem: Any, weight: Array, alpha: float) -> Array:
+    """Return factors of the weights in agreement with the residuals of the fit that they make."""
+    factor, change = problem.robust_weights(weight, alpha, rounds=MAX_ROUNDS)
+    if change > _core.SETTLED:
+        warnings.warn(
+            f"the robust weights still change by {change:.2g} after {MAX_ROUNDS} rounds; a larger alpha or gamma "
+            "closer to the data's scale usually settles them",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return factor
+
+
+@parameters
+class BatchLSSVM(KernelParameters, Expansion):
     """Base of the four estimators.
 
     A subclass makes a problem for a kernel and rows (`_make_problem`) with ``residuals(weight, alpha)`` and
     ``loo_grid(weight, alphas)``, and takes the model over from it (`_take`).
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {
-        **LEARNING_CONSTRAINTS,
-        "gamma": [*LEARNING_CONSTRAINTS["gamma"], StrOptions({"loo"})],
-        "alpha": [Interval(Real, 0, None, closed="neither"), StrOptions({"loo"})],
-        "alphas": ["array-like", None],
-        "gammas": ["array-like", None],
-        "robust": ["boolean"],
-        "fit_intercept": ["boolean"],
-        "random_state": ["random_state"],
-    }
-
-    _expansion: KernelExpansion | None = None
+    gamma: str | float | ArrayLike = parameter(
+        {"learn", "scale", "median"}, POSITIVE, "array-like", {"loo"}, default="scale"
+    )
+    alpha: float | str = parameter(POSITIVE, {"loo"}, default=0.1)
+    alphas: ArrayLike | None = parameter("array-like", None, default=None)
+    gammas: ArrayLike | None = parameter("array-like", None, default=None)
+    robust: bool = parameter("boolean", default=False)
+    fit_intercept: bool = parameter("boolean", default=True)
+    random_state: Any = parameter("random_state", default=None)
 
     # --- fitting ---
 
     def _fit_rows(self, rows: Rows) -> None:
         X, targets, weight = rows
-        table = canonical_table(X, targets, weight, self._table_seed())
+        median = isinstance(self.gamma, str) and self.gamma == "median"  # of rows drawn
+        table = canonical_table(X, targets, weight, draw_seed(self.random_state) if median else 0)
         self._check_memory(len(table.X), X.shape[1], targets.shape[1])
         v = table.weight
         alphas = self._alphas()
@@ -85,20 +99,14 @@ class BatchLSSVM(Expansion):
         v, given = self.weights_[rows], self._sample_weight[rows]  # [MATH 1.8]
         return max(float((v / np.minimum(given, 1.0)).sum()) - self._has_intercept, 1.0)
 
-    def _slack_of_rows(
-        self, used: NDArray[np.intp], group: NDArray[np.intp], v: NDArray[np.float64], slack: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _slack_of_rows(self, used: NDArray[np.intp], group: NDArray[np.intp], v: Array, slack: Array) -> Array:
         """1 - leverage of each row of the fit, from that of the rows that repeat together, whose weight is v."""
         out = np.ones(len(self.weights_))
         part = self.weights_[used] / v[group]
         out[used] = (1.0 - part) + part * slack[group]
         return out
 
-    def _table_seed(self) -> int:
-        """The seed of the rows that gamma="median" is taken from."""
-        return draw_seed(self.random_state) if isinstance(self.gamma, str) and self.gamma == "median" else 0
-
-    def _alphas(self) -> NDArray[np.float64]:
+    def _alphas(self) -> Array:
         if not isinstance(self.alpha, str):
             return np.array([float(self.alpha)])
         if self.alphas is None:
@@ -121,9 +129,9 @@ class BatchLSSVM(Expansion):
     def _select(
         self,
         table: Table,
-        v: NDArray[np.float64],
+        v: Array,
         widths: list[Any],
-        alphas: NDArray[np.float64],
+        alphas: Array,
     ) -> tuple[_core.Kernel, float, Any]:
         """Return the kernel and alpha of the smallest leave-one-out error, and the problem they belong to."""
         data, part = table.X, 1.0 / np.maximum(table.weight, 1.0)  # one unit of a row is left out at a time
@@ -159,25 +167,19 @@ class BatchLSSVM(Expansion):
     def _check_memory(self, n: int, d: int, outputs: int) -> None:
         raise NotImplementedError
 
-    def _make_problem(self, kernel: _core.Kernel, table: Table, part: NDArray[np.float64]) -> Any:
+    def _make_problem(self, kernel: _core.Kernel, table: Table, part: Array) -> Any:
         raise NotImplementedError
 
-    def _take(
-        self,
-        problem: Any,
-        table: Table,
-        targets: NDArray[np.float64],
-        v: NDArray[np.float64],
-    ) -> None:
+    def _take(self, problem: Any, table: Table, targets: Array, v: Array) -> None:
         raise NotImplementedError
 
     def _keep_model(
         self,
-        X: NDArray[np.float64],
+        X: Array,
         indices: NDArray[np.intp],
-        coef: NDArray[np.float64],
-        intercept: NDArray[np.float64],
-        cost: NDArray[np.float64],
+        coef: Array,
+        intercept: Array,
+        cost: Array,
     ) -> None:
         cost = np.maximum(cost, 0.0)
         self._expansion = KernelExpansion(
@@ -192,9 +194,6 @@ class BatchLSSVM(Expansion):
 
     # --- the fitted model ---
 
-    def _model(self) -> KernelExpansion | None:
-        return self._expansion
-
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
         if "_cache" in state:
@@ -208,13 +207,13 @@ class BatchLSSVM(Expansion):
         return self._fitted().kernel
 
     @property
-    def residuals_(self) -> NDArray[np.float64]:
+    def residuals_(self) -> Array:
         """y - f(x) of the rows of the fit; ±1 targets for a classifier."""
         self._fitted()
         return self._columns(self._rows_of_fit()[0])
 
     @property
-    def loo_residuals_(self) -> NDArray[np.float64]:
+    def loo_residuals_(self) -> Array:
         """y - f(x) of each row with f fitted without that row, in closed form; ±1 targets for a classifier.
 
         The kernels and alpha are those of the whole fit.  A row of weight zero is out of the fit already.
@@ -223,11 +222,24 @@ class BatchLSSVM(Expansion):
         residual, slack = self._rows_of_fit()
         return self._columns(residual / slack[:, None])
 
-    def _rows_of_fit(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _rows_of_fit(self) -> tuple[Array, Array]:
         """Residuals (n, outputs) and 1 - leverage (n,) of all rows given to fit."""
         raise NotImplementedError
 
-    def _relative_variance(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _dense_slack(self, factor: Array, v: Array) -> Array:
+        """1 - leverage of rows of weight v with a kernel each, from the factor of their system."""
+        settings: dict[str, Any] = {"alpha": self.alpha_, "fit_intercept": self._has_intercept}
+        return _core.dense_slack(factor, sample_weight=v, **settings)
+
+    def _dense_variance(self, factor: Array, v: Array, X: Array) -> Array:
+        """`_relative_variance` from that factor.
+
+        Of the Gaussian process with signal noise/alpha times k, noise/v_i on row i, and a flat prior on the bias.
+        """
+        rows: dict[str, Any] = {"vectors": self.basis_vectors_, "factor": factor, "sample_weight": v, "X": X}
+        return 1.0 + _core.dense_variance(self._kernel(), **rows, fit_intercept=self._has_intercept) / self.alpha_
+
+    def _relative_variance(self, X: Array) -> Array:
         """Variance of a new observation at X in units of the noise variance."""
         raise NotImplementedError
 
@@ -251,7 +263,7 @@ def _from_version_0_1(state: dict[str, Any]) -> dict[str, Any]:
 class BatchRegressor(Regression, BatchLSSVM):
     """Fit and predict of the two regressors."""
 
-    def _mean_and_variance(self, X: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _mean_and_variance(self, X: Array) -> tuple[Array, Array]:
         model = self._fitted()
         return model.predict(X), self._relative_variance(X)[:, None] * model.noise_variance
 
@@ -261,7 +273,7 @@ class BatchClassifier(Probabilities, BatchLSSVM):
 
     _codes: NDArray[np.intp]  # of the rows of the fit
 
-    def _take(self, problem: Any, table: Table, targets: NDArray[np.float64], v: NDArray[np.float64]) -> None:
+    def _take(self, problem: Any, table: Table, targets: Array, v: Array) -> None:
         super()._take(problem, table, targets, v)
         self._codes = self._codes_of(targets)
 

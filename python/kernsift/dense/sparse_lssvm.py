@@ -3,62 +3,65 @@
 from __future__ import annotations
 
 import copy
-from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from numbers import Integral
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from .. import _core
+from ..base.arrays import Array
 from ..base.canonical import Table, canonical_table
-from ..base.kernel import KernelParameters, parameters
+from ..base.kernel import parameter, parameters
 from ..base.memory import ROW_VECTORS, check_memory
 from ..base.targets import Rows
-from ..base.validation import Interval, RealNotInt, StrOptions
+from ..base.validation import COUNT, NOT_NEGATIVE, Interval, RealNotInt
+from ..select.selectors import select
+from ..select.task import Task
 from .base import BatchClassifier, BatchLSSVM, BatchRegressor
-from .pruning import first_basis
 
 METHODS = ("isls", "sls")
 PRUNINGS = ("cost", "coefficient")
 
 
+def first_basis(kernel: _core.Kernel, X: Array, max_start: int | None, random_state: Any) -> NDArray[np.int64]:
+    """Return the rows a path starts from: all, or ``max_start`` that span most of them where there are more.
+
+    Those are drawn by randomly pivoted Cholesky: a random row, more likely the further it is from the span so far.
+    """
+    n = len(X)
+    if max_start is None or n <= max_start:
+        return np.arange(n, dtype=np.int64)
+    seed = int(check_random_state(random_state).randint(2**31))
+    chosen = select("rpcholesky", Task(kernel, X, np.ones(n), int(max_start), seed), fewer="max_start")
+    return np.sort(chosen.indices)
+
+
 @parameters
-class SparseParameters(KernelParameters):
-    """Parameters of the pruned estimators."""
+class _SparseLSSVM(BatchLSSVM):
+    """Pruning of the kernels of a fit."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BatchLSSVM._parameter_constraints,
-        "method": [StrOptions(set(METHODS))],
-        "pruning": [StrOptions(set(PRUNINGS))],
-        "step": [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 1e-9, 1, closed="neither")],
-        "max_basis": [Interval(Integral, 1, None, closed="left"), None],
-        "tol": [Interval(Real, 0, None, closed="left"), None],
-        "max_start": [Interval(Integral, 1, None, closed="left"), None],
-        "reselect": ["boolean"],
-        "keep_path": ["boolean"],
-    }
-
-    alpha: float | str = 0.1
-    alphas: ArrayLike | None = None
-    gammas: ArrayLike | None = None
-    method: str = "isls"
-    pruning: str = "cost"
-    step: int | float = 1
-    max_basis: int | None = 100
-    tol: float | None = None
-    max_start: int | None = 2000
-    reselect: bool = False
-    robust: bool = False
-    fit_intercept: bool = True
-    keep_path: bool = True
-    random_state: Any = None
-
-
-class _SparseLSSVM(SparseParameters, BatchLSSVM):
-    _drawn: int | None  # the seed of this fit
+    method: str = parameter(set(METHODS), default="isls")
+    pruning: str = parameter(set(PRUNINGS), default="cost")
+    step: int | float = parameter(COUNT, Interval(RealNotInt, 1e-9, 1, closed="neither"), default=1)
+    max_basis: int | None = parameter(COUNT, None, default=100)
+    tol: float | None = parameter(NOT_NEGATIVE, None, default=None)
+    max_start: int | None = parameter(COUNT, None, default=2000)
+    reselect: bool = parameter("boolean", default=False)
+    keep_path: bool = parameter("boolean", default=True)
 
     # --- fitting ---
+
+    def _fit_rows(self, rows: Rows) -> None:
+        if self.reselect and (self.method != "sls" or self.alpha != "loo"):
+            raise ValueError(
+                f"reselect=True re-selects alpha at every step of method='sls' with alpha='loo'; got "
+                f"method={self.method!r}, alpha={self.alpha!r}"
+            )
+        self._drawn: int | None = None  # the seed of this fit
+        self._fitted_method = self.method
+        super()._fit_rows(rows)
 
     def _check_memory(self, n: int, d: int, outputs: int) -> None:
         start = n if self.max_start is None else min(n, int(self.max_start))
@@ -70,7 +73,7 @@ class _SparseLSSVM(SparseParameters, BatchLSSVM):
             "lower max_start (the path then starts from a subset of the rows), or use an online estimator",
         )
 
-    def _make_problem(self, kernel: _core.Kernel, table: Table, part: NDArray[np.float64]) -> Any:
+    def _make_problem(self, kernel: _core.Kernel, table: Table, part: Array) -> Any:
         start = first_basis(kernel, table.X, self.max_start, self._seed())
         made = _core.SparseProblem if self.method == "isls" else _core.DenseProblem
         rows: dict[str, Any] = {"X": table.X, "Y": table.targets, "part": part, "start": start}
@@ -84,23 +87,7 @@ class _SparseLSSVM(SparseParameters, BatchLSSVM):
             return self._drawn
         return self.random_state
 
-    def _fit_rows(self, rows: Rows) -> None:
-        if self.reselect and (self.method != "sls" or self.alpha != "loo"):
-            raise ValueError(
-                f"reselect=True re-selects alpha at every step of method='sls' with alpha='loo'; got "
-                f"method={self.method!r}, alpha={self.alpha!r}"
-            )
-        self._drawn = None
-        self._fitted_method = self.method
-        super()._fit_rows(rows)
-
-    def _take(
-        self,
-        problem: Any,
-        table: Table,
-        targets: NDArray[np.float64],
-        v: NDArray[np.float64],
-    ) -> None:
+    def _take(self, problem: Any, table: Table, targets: Array, v: Array) -> None:
         must_hit = 0 if self.max_basis is None else int(self.max_basis)
         options = {"by_cost": self.pruning == "cost", "step": float(self.step), "must_hit": must_hit}
         alphas = self._alphas() if self.reselect else None
@@ -126,7 +113,7 @@ class _SparseLSSVM(SparseParameters, BatchLSSVM):
         if not self.keep_path:
             del self._path, self._training
 
-    def _choose(self, sizes: NDArray[np.int64], loo: NDArray[np.float64]) -> int:
+    def _choose(self, sizes: NDArray[np.int64], loo: Array) -> int:
         """Place in the path of the model to keep: the largest allowed, or the smallest before the error rises."""
         allowed = np.ones(len(sizes), bool) if self.max_basis is None else sizes <= self.max_basis
         if self.tol is not None and np.isfinite(loo[allowed]).any():
@@ -162,7 +149,7 @@ class _SparseLSSVM(SparseParameters, BatchLSSVM):
         table = self._table()
         used = np.flatnonzero(table.group >= 0)
         group = table.group[used]
-        v: NDArray[np.float64] = np.bincount(group, self.weights_[used]).astype(np.float64)
+        v: Array = np.bincount(group, self.weights_[used]).astype(np.float64)
         residual, slack = np.empty_like(targets), np.ones(len(targets))
         kernel = self._kernel()
         if self._fitted_method == "isls":
@@ -197,10 +184,7 @@ class _SparseLSSVM(SparseParameters, BatchLSSVM):
             group = place[table.group[inside]]
             residual[inside] = (self.alpha_ * coef / v[:, None])[group]
             if len(kernels) > 1:  # the last row cannot be left out
-                factor = _core.dense_slack(
-                    found["factor"], sample_weight=v, alpha=self.alpha_, fit_intercept=self._has_intercept
-                )
-                slack = self._slack_of_rows(inside, group, v, factor)
+                slack = self._slack_of_rows(inside, group, v, self._dense_slack(found["factor"], v))
             more = {"factor": found["factor"], "weight": v}
         outside = np.setdiff1d(np.arange(len(X)), inside)
         if len(outside):
@@ -224,17 +208,6 @@ class _SparseLSSVM(SparseParameters, BatchLSSVM):
         ----------
         n : int
             One of ``path_["n_basis"]``.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from kernsift import SparseLSSVMRegressor
-        >>> X = np.random.default_rng(7).uniform(-3, 3, (400, 1))
-        >>> y = np.sinc(X[:, 0])
-        >>> model = SparseLSSVMRegressor(gamma=1.0, max_basis=None).fit(X, y)
-        >>> small = model.at_size(10)
-        >>> small.n_basis_, bool(small.score(X, y) > 0.95)
-        (10, True)
         """
         self._fitted()
         if not hasattr(self, "_path"):
@@ -260,16 +233,14 @@ class _SparseLSSVM(SparseParameters, BatchLSSVM):
             self._solution.update(found)
         return self._solution
 
-    def _rows_of_fit(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _rows_of_fit(self) -> tuple[Array, Array]:
         return self._solved()["residual"], self._solved()["slack"]
 
-    def _relative_variance(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _relative_variance(self, X: Array) -> Array:
         solved, kernel = self._solved(), self._kernel()
         if "factor" in solved:
             v = solved["weight"] if "weight" in solved else self.weights_[self.basis_indices_]
-            rows: dict[str, Any] = {"vectors": self.basis_vectors_, "sample_weight": v, "X": X}
-            rows["factor"] = solved["factor"]
-            return 1.0 + _core.dense_variance(kernel, **rows, fit_intercept=self._has_intercept) / self.alpha_
+            return self._dense_variance(solved["factor"], v, X)
         vectors = np.ascontiguousarray(self.basis_vectors_[solved["pivots"]])
         spread, delta = _core.sparse_variance(
             kernel, vectors=vectors, X=X, **{name: solved[name] for name in ("L", "F", "mean", "total")}
@@ -353,9 +324,8 @@ class SparseLSSVMRegressor(BatchRegressor, _SparseLSSVM):
     --------
     >>> import numpy as np
     >>> from kernsift import SparseLSSVMRegressor
-    >>> X = np.random.default_rng(7).uniform(-3, 3, (200, 1))
-    >>> y = np.sinc(X[:, 0])
-    >>> model = SparseLSSVMRegressor(gamma=1.0, max_basis=None, tol=0.01).fit(X, y)
+    >>> X = np.linspace(-3, 3, 200)[:, None]
+    >>> model = SparseLSSVMRegressor(gamma=1.0, max_basis=None, tol=0.01).fit(X, np.sinc(X[:, 0]))
     >>> bool(model.n_basis_ < 20 and np.abs(model.predict(X) - np.sinc(X[:, 0])).max() < 0.1)
     True
     >>> model.at_size(5).n_basis_

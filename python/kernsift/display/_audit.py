@@ -8,14 +8,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..base.axes import axes_or_new
+from ..base.axes import Display, axes_or_new
+from ..base.kernel import parameters
 from ._stream import Watched
 
 # Shown by default: what changes the dictionary, and what nearly did.
 DEFAULT = ("admitted", "evicted", "bounced")
 
 
-class AuditDisplay:
+@parameters
+class AuditDisplay(Display):
     """Admissions and evictions over time: the counts of ``audit_``, block by block.
 
     Parameters
@@ -43,21 +45,16 @@ class AuditDisplay:
     >>> from kernsift.display import AuditDisplay
     >>> X = np.random.default_rng(7).uniform(-3, 3, (1000, 1))
     >>> model = OnlineLSSVMRegressor(gamma=1.0, max_basis=10)
-    >>> display = AuditDisplay.from_estimator(model, X, np.sin(X[:, 0]))
+    >>> display = AuditDisplay.from_estimator(model, X, np.sin(X[:, 0]), block=50)
+    >>> rules = ("rejected_novelty", "rejected_usefulness")  # what kept rows from being kernels
+    >>> sorted(display.plot(counts=rules, name="ten kernels").lines_)
+    ['kernels', 'rejected_novelty', 'rejected_usefulness']
     """
 
-    def __init__(
-        self,
-        *,
-        rows: NDArray[np.int64],
-        counts: dict[str, NDArray[np.int64]],
-        n_basis: NDArray[np.int64],
-        estimator_name: str | None = None,
-    ) -> None:
-        self.rows = rows
-        self.counts = counts
-        self.n_basis = n_basis
-        self.estimator_name = estimator_name
+    rows: NDArray[np.int64]
+    counts: dict[str, NDArray[np.int64]]
+    n_basis: NDArray[np.int64]
+    estimator_name: str | None = None
 
     @classmethod
     def from_estimator(
@@ -76,35 +73,14 @@ class AuditDisplay:
 
         Parameters
         ----------
-        estimator : OnlineLSSVMRegressor, OnlineLSSVMClassifier or KRLSRegressor
-            Goes on from where it is, fitted or not; stays as it is.
-        X, y : array-like
-            The stream.
+        estimator, X, y
+            As in :meth:`PrequentialDisplay.from_estimator`.
         block : int, optional
             Rows between two counts; a two-hundredth of the stream by default.
-        counts : sequence of str, default=("admitted", "evicted", "bounced")
+        counts, ax, **kwargs
             As in `plot`.
         name : str, optional
             For the title; the class name by default.
-        ax : matplotlib Axes, optional
-        **kwargs : dict
-            For ``ax.plot``.
-
-        Examples
-        --------
-        The rows that were no kernels, by the rule that kept them out; the estimator itself learns nothing:
-
-        >>> import numpy as np
-        >>> from kernsift import OnlineLSSVMRegressor
-        >>> from kernsift.display import AuditDisplay
-        >>> X = np.random.default_rng(7).uniform(-3, 3, (500, 1))
-        >>> model = OnlineLSSVMRegressor(gamma=1.0, max_basis=10)
-        >>> rules = ("rejected_novelty", "rejected_usefulness")
-        >>> display = AuditDisplay.from_estimator(model, X, np.sin(X[:, 0]), counts=rules, block=50)
-        >>> sorted(display.lines_)
-        ['kernels', 'rejected_novelty', 'rejected_usefulness']
-        >>> display.rows[-1].item()
-        500
         """
         stream = Watched(estimator, X, y, cls.__name__)
         rows = [estimator.n_samples_seen_ if stream.begun else 0]
@@ -136,19 +112,6 @@ class AuditDisplay:
             For the title.
         **kwargs : dict
             For ``ax.plot``.
-
-        Examples
-        --------
-        What was counted is drawn again, without the stream:
-
-        >>> import numpy as np
-        >>> from kernsift import OnlineLSSVMRegressor
-        >>> from kernsift.display import AuditDisplay
-        >>> X = np.random.default_rng(7).uniform(-3, 3, (500, 1))
-        >>> display = AuditDisplay.from_estimator(OnlineLSSVMRegressor(gamma=1.0, max_basis=10), X, np.sin(X[:, 0]))
-        >>> display = display.plot(counts=["admitted"], name="ten kernels", color="C2")
-        >>> display.ax_.get_title()
-        'ten kernels'
         """
         unknown = [c for c in counts if c not in self.counts]
         if unknown or not len(counts):
@@ -165,5 +128,4 @@ class AuditDisplay:
         if title:
             ax.set_title(title)
         ax.legend()
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        return self._drawn(ax)

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..base.axes import pyplot
+from ..base.arrays import Array
+from ..base.axes import Display, pyplot
+from ..base.kernel import parameters
 from ..base.validation import check_is_fitted
 from ..select.feature_vectors import FeatureVectorSelector
 
@@ -16,7 +17,8 @@ _LABELS = {"gcv": "GCV", "alpha": "alpha", "error": "training error"}
 _RECONSTRUCTION = {"reconstruction": "reconstruction error"}
 
 
-class BasisPathDisplay:
+@parameters
+class BasisPathDisplay(Display):
     """Paths of a forward selection: one panel a quantity, one line a model.
 
     Parameters
@@ -41,15 +43,15 @@ class BasisPathDisplay:
     >>> from kernsift.display import BasisPathDisplay
     >>> X = np.linspace(0, 6, 50)[:, None]
     >>> model = OROLSRegressor(gamma=1.0).fit(X, np.sin(X[:, 0]))
-    >>> display = BasisPathDisplay.from_estimator(model)
+    >>> display = BasisPathDisplay.from_estimator(model, paths=["gcv"])
+    >>> display = display.plot(linestyle="--")
+    >>> display.axes_[0].get_ylabel(), bool(np.argmin(display.paths["gcv"][0]) == model.n_basis_)
+    ('GCV', True)
     """
 
-    def __init__(
-        self, *, paths: dict[str, list[NDArray[np.float64]]], n_basis: list[int], names: Sequence[str] = ()
-    ) -> None:
-        self.paths = paths
-        self.n_basis = n_basis
-        self.names = names
+    paths: dict[str, list[Array]]
+    n_basis: list[int]
+    names: Sequence[str] = ()
 
     @classmethod
     def from_estimator(
@@ -64,22 +66,8 @@ class BasisPathDisplay:
             Of an OROLS estimator; a selector has one, the mean relative reconstruction error.
         axes : sequence of matplotlib Axes, optional
             One for each path; made if not given.
-        **line : dict
-            Passed to ``Axes.plot``.
-
-        Examples
-        --------
-        The score alone, where it has its minimum and the selection stopped:
-
-        >>> import numpy as np
-        >>> from kernsift import OROLSRegressor
-        >>> from kernsift.display import BasisPathDisplay
-        >>> rng = np.random.default_rng(7)
-        >>> X = rng.uniform(0, 6, (100, 1))
-        >>> model = OROLSRegressor(gamma=1.0).fit(X, np.sin(X[:, 0]) + 0.1 * rng.standard_normal(100))
-        >>> display = BasisPathDisplay.from_estimator(model, paths=["gcv"])
-        >>> bool(np.argmin(display.paths["gcv"][0]) == model.n_basis_)
-        True
+        **line
+            As in `plot`.
         """
         if isinstance(estimator, FeatureVectorSelector):
             check_is_fitted(estimator)
@@ -107,22 +95,6 @@ class BasisPathDisplay:
         axes : sequence of matplotlib Axes, optional
         **line : dict
             Passed to ``Axes.plot``.
-
-        Examples
-        --------
-        The reconstruction error of a selector, on axes of one's own:
-
-        >>> import matplotlib.pyplot as plt
-        >>> import numpy as np
-        >>> from kernsift import FeatureVectorSelector
-        >>> from kernsift.display import BasisPathDisplay
-        >>> X = np.random.default_rng(7).standard_normal((200, 2))
-        >>> selector = FeatureVectorSelector(n_components=10, random_state=0).fit(X)
-        >>> display = BasisPathDisplay.from_estimator(selector)
-        >>> _, ax = plt.subplots()
-        >>> display = display.plot(axes=[ax], linestyle="--")
-        >>> ax.get_ylabel()
-        'reconstruction error'
         """
         plt = pyplot()
         if axes is None:

@@ -8,7 +8,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..base.axes import axes_or_new
+from ..base.arrays import Array
+from ..base.axes import Display, axes_or_new
+from ..base.kernel import parameters
 from ..base.validation import check_array
 from ..export._model import Model, describe
 
@@ -16,7 +18,8 @@ from ..export._model import Model, describe
 _LARGEST = 120.0
 
 
-class DictionaryDisplay:
+@parameters
+class DictionaryDisplay(Display):
     """Where the kernels of a model of two features lie, and the decision boundary or the surface they make.
 
     Parameters
@@ -51,29 +54,21 @@ class DictionaryDisplay:
     >>> from kernsift.display import DictionaryDisplay
     >>> X, y = make_moons(400, noise=0.2, random_state=7)
     >>> model = SubsetLSSVMClassifier(max_basis=15, gamma=2.0, random_state=0).fit(X, y)
-    >>> display = DictionaryDisplay.from_estimator(model, X, y)
+    >>> display = DictionaryDisplay.from_estimator(model, X, y, grid_resolution=30)
+    >>> display.kind, display.response.shape
+    ('score', (30, 30))
+    >>> display.plot(cmap="PuOr").ax_.get_xlabel()  # in other colours
+    'feature 0'
     """
 
-    def __init__(
-        self,
-        *,
-        grid: tuple[NDArray[np.float64], NDArray[np.float64]],
-        response: NDArray[np.float64],
-        vectors: NDArray[np.float64],
-        sizes: NDArray[np.float64],
-        kind: str,
-        data: tuple[NDArray[np.float64], NDArray[Any] | None] | None = None,
-        names: Sequence[str] = ("feature 0", "feature 1"),
-        classes: NDArray[Any] | None = None,
-    ) -> None:
-        self.grid = grid
-        self.response = response
-        self.vectors = vectors
-        self.sizes = sizes
-        self.kind = kind
-        self.data = data
-        self.names = names
-        self.classes = classes
+    grid: tuple[Array, Array]
+    response: Array
+    vectors: Array
+    sizes: Array
+    kind: str
+    data: tuple[Array, NDArray[Any] | None] | None = None
+    names: Sequence[str] = ("feature 0", "feature 1")
+    classes: NDArray[Any] | None = None
 
     @classmethod
     def from_estimator(
@@ -99,22 +94,8 @@ class DictionaryDisplay:
         output : int, default=0
             Which output of a regressor with several.
         grid_resolution : int, default=100
-        ax : matplotlib Axes, optional
-        **kwargs : dict
-            For ``ax.contourf``.
-
-        Examples
-        --------
-        A surface, of which the first output of two is drawn, without the rows:
-
-        >>> import numpy as np
-        >>> from kernsift import OnlineLSSVMRegressor
-        >>> from kernsift.display import DictionaryDisplay
-        >>> X = np.random.default_rng(7).uniform(-1, 1, (300, 2))
-        >>> model = OnlineLSSVMRegressor(gamma=2.0, max_basis=15).fit(X, np.column_stack([X[:, 0] * X[:, 1], X[:, 0]]))
-        >>> display = DictionaryDisplay.from_estimator(model, output=0, grid_resolution=30)
-        >>> display.kind, display.response.shape
-        ('surface', (30, 30))
+        ax, **kwargs
+            As in `plot`.
         """
         model = describe(estimator)
         if model.kind == "transformer" or not model.terms:
@@ -142,14 +123,14 @@ class DictionaryDisplay:
         return display.plot(ax=ax, **kwargs)
 
     @staticmethod
-    def _reach(rows: NDArray[np.float64], resolution: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _reach(rows: Array, resolution: int) -> tuple[Array, Array]:
         low, high = rows.min(axis=0), rows.max(axis=0)
         margin = np.where(high > low, 0.1 * (high - low), 1.0)
         across, up = (np.linspace(low[j] - margin[j], high[j] + margin[j], resolution) for j in (0, 1))
         return across, up
 
     @staticmethod
-    def _response(model: Model, points: NDArray[np.float64], output: int) -> tuple[str, NDArray[np.float64]]:
+    def _response(model: Model, points: Array, output: int) -> tuple[str, Array]:
         scores = model.scores(points)
         if model.kind == "classifier":
             one = model.n_outputs == 1
@@ -179,22 +160,6 @@ class DictionaryDisplay:
             A new figure by default.
         **kwargs : dict
             For ``ax.contourf``.
-
-        Examples
-        --------
-        Beside another picture, in other colours:
-
-        >>> import matplotlib.pyplot as plt
-        >>> from sklearn.datasets import make_moons
-        >>> from kernsift import SubsetLSSVMClassifier
-        >>> from kernsift.display import DictionaryDisplay
-        >>> X, y = make_moons(400, noise=0.2, random_state=7)
-        >>> model = SubsetLSSVMClassifier(max_basis=15, gamma=2.0, random_state=0).fit(X, y)
-        >>> display = DictionaryDisplay.from_estimator(model, X, y)
-        >>> _, (left, right) = plt.subplots(1, 2)
-        >>> display = display.plot(ax=right, cmap="PuOr")
-        >>> right.get_xlabel()
-        'feature 0'
         """
         ax = axes_or_new(ax)
         across, up = self.grid
@@ -241,5 +206,4 @@ class DictionaryDisplay:
         )
         ax.set(xlabel=self.names[0], ylabel=self.names[1])
         ax.legend(loc="upper right")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        return self._drawn(ax)

@@ -7,11 +7,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..base.axes import axes_or_new
+from ..base.arrays import Array
+from ..base.axes import Display, axes_or_new
+from ..base.kernel import parameters
 from ._stream import copy_of_stream, running_mean
 
 
-class PrequentialDisplay:
+@parameters
+class PrequentialDisplay(Display):
     """Error of predictions made before their row was learned, and the number of kernels.
 
     Parameters
@@ -44,24 +47,22 @@ class PrequentialDisplay:
     >>> t = np.arange(1000) / 20
     >>> X, y = np.column_stack([np.sin(t), np.cos(t)]), np.sin(2 * t)
     >>> display = PrequentialDisplay.from_estimator(OnlineLSSVMRegressor(gamma=1.0), X, y)
+    >>> display.plot(against="kernels", marker="o").ax_.get_xlabel()
+    'number of kernels'
+
+    Another model's predictions in the same picture:
+
+    >>> last = PrequentialDisplay.from_predictions(y[1:], y[:-1], name="the last value", ax=display.ax_)
+    >>> bool(display.running_error[-1] < last.running_error[-1])
+    True
     """
 
-    def __init__(
-        self,
-        *,
-        rows: NDArray[np.int64],
-        loss: NDArray[np.float64],
-        n_basis: NDArray[np.int64] | None = None,
-        window: int = 100,
-        classes: bool = False,
-        estimator_name: str | None = None,
-    ) -> None:
-        self.rows = rows
-        self.loss = loss
-        self.n_basis = n_basis
-        self.window = window
-        self.classes = classes
-        self.estimator_name = estimator_name
+    rows: NDArray[np.int64]
+    loss: Array
+    n_basis: NDArray[np.int64] | None = None
+    window: int = 100
+    classes: bool = False
+    estimator_name: str | None = None
 
     @classmethod
     def from_estimator(
@@ -86,28 +87,10 @@ class PrequentialDisplay:
             The stream.  Where its first rows give the width they are not predicted, and not drawn.
         window : int, default=100
             Rows the running error is taken over.
-        against : {"rows", "kernels"}, default="rows"
+        against, ax, **kwargs
             As in `plot`.
         name : str, optional
             For the legend; the class name by default.
-        ax : matplotlib Axes, optional
-        **kwargs : dict
-            For ``ax.plot``.
-
-        Examples
-        --------
-        Two models on one stream, in one picture:
-
-        >>> import numpy as np
-        >>> from kernsift import OnlineLSSVMRegressor
-        >>> from kernsift.display import PrequentialDisplay
-        >>> t = np.arange(1000) / 20
-        >>> X, y = np.column_stack([np.sin(t), np.cos(t)]), np.sin(2 * t) + t / 20
-        >>> alike = PrequentialDisplay.from_estimator(OnlineLSSVMRegressor(gamma=1.0), X, y, name="all rows alike")
-        >>> model = OnlineLSSVMRegressor(gamma=1.0, forgetting=0.98)
-        >>> fading = PrequentialDisplay.from_estimator(model, X, y, name="forgetting", ax=alike.ax_)
-        >>> bool(fading.running_error[-1] < alike.running_error[-1])  # y drifts
-        True
         """
         model = copy_of_stream(estimator, cls.__name__)
         begin = model.n_samples_seen_ if model.__sklearn_is_fitted__() else 0
@@ -152,15 +135,8 @@ class PrequentialDisplay:
         n_basis : array-like of shape (n_samples,), optional
             Kernels before each row.
         window : int, default=100
-        name : str, optional
-        ax : matplotlib Axes, optional
-        **kwargs : dict
-            For ``ax.plot``.
-
-        Examples
-        --------
-        >>> from kernsift.display import PrequentialDisplay
-        >>> display = PrequentialDisplay.from_predictions([0.0, 1.0, 2.0], [0.5, 1.0, 1.5], window=2, name="a model")
+        name, ax, **kwargs
+            As in `plot`.
         """
         truth, said = np.asarray(y_true), np.asarray(y_pred)
         if truth.shape != said.shape or not len(truth):
@@ -184,7 +160,7 @@ class PrequentialDisplay:
         return display.plot(ax=ax, **kwargs)
 
     @property
-    def running_error(self) -> NDArray[np.float64]:
+    def running_error(self) -> Array:
         """Root mean square error, or error rate, of the last ``window`` rows."""
         mean = running_mean(self.loss, self.window)
         return mean if self.classes else np.sqrt(mean)
@@ -203,19 +179,6 @@ class PrequentialDisplay:
             For the legend.
         **kwargs : dict
             For ``ax.plot``.
-
-        Examples
-        --------
-        The same run against the number of kernels:
-
-        >>> import numpy as np
-        >>> from kernsift import OnlineLSSVMRegressor
-        >>> from kernsift.display import PrequentialDisplay
-        >>> t = np.arange(1000) / 20
-        >>> X, y = np.column_stack([np.sin(t), np.cos(t)]), np.sin(2 * t)
-        >>> display = PrequentialDisplay.from_estimator(OnlineLSSVMRegressor(gamma=1.0), X, y)
-        >>> display.plot(against="kernels", marker="o").ax_.get_xlabel()
-        'number of kernels'
         """
         if against not in ("rows", "kernels"):
             raise ValueError(f"against={against!r} must be 'rows' or 'kernels'")
@@ -243,5 +206,4 @@ class PrequentialDisplay:
         ax.set_ylim(0, 1.3 * max(highest, np.finfo(np.float64).tiny))
         if label["label"]:
             ax.legend(loc="upper center")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        return self._drawn(ax)

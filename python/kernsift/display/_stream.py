@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..base.arrays import Array
 from ..base.kernel import resolve_gamma
 from ..base.validation import check_array
 from ..stream.online_model import OnlineModel
@@ -66,7 +67,7 @@ class Watched:
         return self.model.n_basis_ if self.model.__sklearn_is_fitted__() else 0
 
 
-def running_mean(values: NDArray[np.float64], window: int) -> NDArray[np.float64]:
+def running_mean(values: Array, window: int) -> Array:
     """Mean of the last `window` values, of all so far where there are fewer."""
     if not isinstance(window, (int, np.integer)) or window < 1:
         raise ValueError(f"window={window!r} must be a whole number of rows, 1 or more")

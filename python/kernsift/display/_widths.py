@@ -6,12 +6,16 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from ..base.arrays import Array
+from ..base.axes import Display, pyplot
+from ..base.kernel import parameters
 from ..base.validation import check_is_fitted
 
 
-class WidthsDisplay:
+@parameters
+class WidthsDisplay(Display):
     """Relevance of the features: each one's part of the squared distance under the learned widths.
 
     It says how fast the function changes along a feature, not how much of the target depends on it: a straight line
@@ -37,13 +41,14 @@ class WidthsDisplay:
     >>> X = np.random.default_rng(0).standard_normal((200, 3))
     >>> model = SubsetLSSVMRegressor(gamma="learn", max_basis=20, random_state=0).fit(X, np.sin(3 * X[:, 0]))
     >>> display = WidthsDisplay.from_estimator(model)
-    >>> axes = display.plot(most=2, color="tab:blue").ax_  # again, another way
+    >>> display = display.plot(most=2, color="tab:blue")  # again, another way
+    >>> [label.get_text() for label in display.ax_.get_yticklabels()][-1]  # the most relevant is on top
+    'x0'
     """
 
-    def __init__(self, *, relevance: NDArray[np.float64], names: Sequence[str], switched_off: ArrayLike = ()) -> None:
-        self.relevance = relevance
-        self.names = list(names)
-        self.switched_off = np.asarray(switched_off, dtype=np.intp)
+    relevance: Array
+    names: Sequence[str]
+    switched_off: Sequence[int] | NDArray[np.intp] = ()
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, most: int | None = 20, ax: Any = None, **bars: Any) -> Self:
@@ -54,22 +59,8 @@ class WidthsDisplay:
         estimator : estimator or Bunch
         most : int or None, default=20
             Features to draw, the most relevant first; None for all.
-        ax : matplotlib Axes, optional
-        **bars : dict
-            Passed to ``Axes.barh``.
-
-        Examples
-        --------
-        Of the widths alone, without an estimator:
-
-        >>> import numpy as np
-        >>> from kernsift import learn_gamma
-        >>> from kernsift.display import WidthsDisplay
-        >>> X = np.random.default_rng(0).standard_normal((200, 3))
-        >>> found = learn_gamma(X, np.sin(3 * X[:, 0]), m=30, random_state=0)
-        >>> display = WidthsDisplay.from_estimator(found, most=2)
-        >>> [label.get_text() for label in display.ax_.get_yticklabels()][-1]  # the most relevant is on top
-        'x0'
+        ax, **bars
+            As in `plot`.
         """
         found = estimator
         if not isinstance(estimator, dict):
@@ -91,26 +82,11 @@ class WidthsDisplay:
         ax : matplotlib Axes, optional
         **bars : dict
             Passed to ``Axes.barh``.
-
-        Examples
-        --------
-        With names and colours of one's own:
-
-        >>> import numpy as np
-        >>> from kernsift.display import WidthsDisplay
-        >>> display = WidthsDisplay(relevance=np.array([0.7, 0.1, 0.2]), names=["wind", "rain", "sun"]).plot(color="C2")
-        >>> [label.get_text() for label in display.ax_.get_yticklabels()]
-        ['rain', 'sun', 'wind']
         """
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError as error:
-            raise ImportError("drawing needs matplotlib: pip install 'kernsift[plot]'") from error
         order = np.argsort(-self.relevance, kind="stable")[: len(self.relevance) if most is None else most][::-1]
         if ax is None:
-            _, ax = plt.subplots(figsize=(5.0, 0.6 + 0.22 * len(order)), layout="constrained")
+            _, ax = pyplot().subplots(figsize=(5.0, 0.6 + 0.22 * len(order)), layout="constrained")
         colours = ["lightgrey" if j in self.switched_off else "C0" for j in order]
         self.bars_ = ax.barh([self.names[j] for j in order], self.relevance[order], **{"color": colours, **bars})
         ax.set_xlabel("part of the squared distance")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        return self._drawn(ax)

@@ -17,8 +17,6 @@ from ._emulate import Arithmetic
 from ._learner import Learner
 from ._model import Model, describe
 
-Array = NDArray[np.float64]
-
 # What is off by more than this, of the largest output, is warned of.
 _WARN = 1e-3
 
@@ -57,7 +55,7 @@ def to_c(
     dtype : {"float32", "float64"}, default="float32"
         Type of the numbers on the target.
     learn : bool, default=False
-        Also the update step; for online estimators with engine="orthonormal" and forgetting=1.
+        Also the update step; for online estimators with engine="orthonormal", forgetting=1.0 and linear=False.
     X : array-like of shape (n_samples, n_features), optional
         Rows the header's error is measured on; by default the basis vectors and points between them.
     max_bytes, max_ram : int, optional
@@ -82,7 +80,7 @@ def to_c(
     >>> X = np.linspace(-3, 3, 100)[:, None]
     >>> model = OnlineLSSVMRegressor(gamma=1.0, max_basis=20).fit(X, np.sin(X[:, 0]))
     >>> header = to_c(model, name="sine", max_bytes=1024)
-    >>> "static inline float sine_predict(const float *x)" in header
+    >>> "static inline float sine_predict(const float* x)" in header
     True
     """
     if dtype not in ("float32", "float64"):
@@ -147,10 +145,11 @@ def _learner(estimator: Any, model: Model) -> Learner:
             f"learn=True needs engine='orthonormal', got engine={estimator.engine!r}; fit with it, or write with "
             "learn=False"
         )
-    if estimator.forgetting < 1:
+    if estimator._fitted().memories[0] != [1.0] or estimator._fitted().slopes.size:
         raise ValueError(
-            f"learn=True writes a step that does not forget and forgetting={estimator.forgetting!r}; fit with "
-            "forgetting=1.0, or write with learn=False"
+            "learn=True writes the step of a single memory that does not forget, without a linear part, and "
+            f"forgetting={estimator.forgetting!r}, linear={estimator.linear!r}; begin the stream with forgetting=1.0 "
+            "and linear=False, or write with learn=False"
         )
     if not model.terms:
         raise ValueError("learn=True needs a model with at least one kernel: fit on more rows, or lower usefulness_tol")
@@ -189,10 +188,7 @@ def _sizes(model: Model, learner: Learner | None, dtype: str) -> tuple[int, int]
 def _check_room(model: Model, what: str, size: int, most: int | None, parameter: str, dtype: str) -> None:
     if most is not None and size > most:
         smaller = ", or use dtype='float32'" if dtype == "float64" else ""
-        raise ValueError(
-            f"the model needs {size} bytes of {what} and the target has {parameter}={most}: {model.n_basis} kernels "
-            f"on {model.n_features} features; fit with a smaller max_basis{smaller}"
-        )
+        raise model.too_large(f"the model needs {size} bytes of {what} and the target has {parameter}={most}", smaller)
 
 
 def _problem(what: str, error: float, where: str) -> str:

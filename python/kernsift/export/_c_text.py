@@ -1,8 +1,10 @@
-"""The text of the C header."""
+"""The text of the C header: the sections of ``template.h``, filled in, and the numbers of the model."""
 
 from __future__ import annotations
 
+import re
 import textwrap
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,50 +15,21 @@ from ._emulate import FAR, Arithmetic
 from ._learner import Learner
 from ._model import Model
 
-# exp(x) for x <= 0: x = r - n ln 2 with |r| <= ln(2)/2, a Taylor polynomial in r, and 2^-n by squaring.
-_EXP = """
-static inline {real} {name}_exp({real} x) {{ /* exp(x) for x <= 0 */
-  {real} r, p = {last}, power = {half}, scale = {one};
-  int n;
-  if (!(x > {lowest})) return 0;
-  n = (int)({half} - x * {log2e});
-  r = (x + ({real})n * {high}) + ({real})n * {low};
-{horner}
-  for (; n > 0; n >>= 1) {{
-    if (n & 1) scale *= power;
-    power *= power;
-  }}
-  return p * scale;
-}}
-"""
+_, *_parts = re.split(r"^// ---- (.+)\n", Path(__file__).with_name("template.h").read_text("utf-8"), flags=re.M)
+SECTIONS = {name: text.strip("\n") for name, text in zip(_parts[::2], _parts[1::2], strict=True)}
 
-_SQRT = """
-static inline {real} {name}_sqrt({real} x) {{ /* 0 <= x <= 1e8 */
-  {real} y, scale = {one};
-  int i;
-  if (!(x > 0)) return 0;
-  for (; x > 4; x *= {quarter}) scale *= 2;
-  for (; x < 1; x *= 4) scale *= {half};
-  y = {half} * (x + 1);
-  for (i = 0; i < {rounds}; ++i) y = {half} * (y + x / y);
-  return y * scale;
-}}
-"""
-
-
-_FINITE = """
-static inline {real} {name}_unknown(const {real} *x, int n) {{ /* 0, or NaN where one of x is NaN or infinite */
-  {real} sum = 0;
-  int j;
-  for (j = 0; j < n; ++j) sum += x[j] * 0;
-  return sum;
-}}
-"""
+#: Stationary kernels, and the parts of the section "stationary" that are theirs.
+_KERNEL = {
+    "rbf": {"EXPONENTIAL"},
+    "laplacian": {"EXPONENTIAL", "ABSOLUTE"},
+    "matern32": {"MATERN32"},
+    "matern52": {"MATERN52"},
+}
 
 
 class _Writer:
-    def __init__(self, name: str, dtype: str) -> None:
-        self.name, self.dtype = name, dtype
+    def __init__(self, name: str, dtype: str, sizes: dict[str, int], learns: bool) -> None:
+        self.name, self.dtype, self.sizes, self.learns = name, dtype, sizes, learns
         self.real = "float" if dtype == "float32" else "double"
         self.parts: list[str] = []
 
@@ -78,33 +51,50 @@ class _Writer:
             bodies = ["{" + body + "}" for body in bodies]
         self.parts.append(f"static const {self.real} {self.name}_{name}{shape} = {{\n" + ",\n".join(bodies) + "};")
 
-    def code(self, template: str, **more: Any) -> None:
-        """Write a piece of code, with {name}, {real} and `more` filled in."""
-        self.parts.append(template.strip("\n").format(name=self.name, real=self.real, **more))
+    def section(self, name: str, term: str = "", parts: set[str] | None = None, **words: Any) -> None:
+        """Write a section for a term: of #ifdef the `parts`, and for words in capitals, numbers and texts."""
+        values = {w: self.number(v) if isinstance(v, float) else str(v) for w, v in {**self.sizes, **words}.items()}
+        lines, kept = [], [True]
+        for line in SECTIONS[name].splitlines():
+            match line.split():
+                case ["#ifdef" | "#ifndef" as directive, part]:
+                    kept.append((part in (parts or set())) == (directive == "#ifdef"))
+                case ["#else"]:
+                    kept[-1] = not kept[-1]
+                case ["#endif"]:
+                    kept.pop()
+                case _ if all(kept):
+                    lines.append(line)
+        text = "\n".join(lines)
+        if not self.learns:
+            text = text.replace("const model_state* s, ", "").replace("(s, ", "(")
+        text = re.sub(r"\bmodel(_\w+?)(_T)?\b", lambda m: self.name + m[1] + (term if m[2] else ""), text)
+        text = re.sub(r"\breal\b", self.real, text)
+        self.parts.append(re.sub(r"\b[A-Z][A-Z0-9]+\b", lambda m: values.get(m[0], m[0]), text))
 
 
 def header(
     model: Model, arithmetic: Arithmetic, learner: Learner | None, name: str, dtype: str, notes: list[str]
 ) -> str:
     """Compose the whole file."""
-    w = _Writer(name, dtype)
-    guard = f"{name.upper()}_H"
-    note_lines = [line for note in notes for line in textwrap.wrap(note.replace("*/", "* /"), 112)]
-    w.parts.append("/* Written by kernsift " + __version__ + ".\n" + "\n".join(f" * {n}" for n in note_lines) + "\n */")
-    w.parts.append(f"#ifndef {guard}\n#define {guard}")
     sizes = {"FEATURES": model.n_features, "OUTPUTS": model.n_outputs, "KERNELS": model.n_basis}
     if model.classes is not None:
         sizes["CLASSES"] = len(model.classes)
     if learner is not None:
         sizes["STATE"] = learner.dimension
+    w = _Writer(name, dtype, sizes, learner is not None)
+    guard = f"{name.upper()}_H"
+    note_lines = [line for note in notes for line in textwrap.wrap(note.replace("*/", "* /"), 112)]
+    w.parts.append("/* Written by kernsift " + __version__ + ".\n" + "\n".join(f" * {n}" for n in note_lines) + "\n */")
+    w.parts.append(f"#ifndef {guard}\n#define {guard}")
     w.parts.append("\n".join(f"#define {name.upper()}_{key} {value}" for key, value in sizes.items()))
     _mathematics(w, model)
-    w.code(_FINITE)
+    w.section("unknown")
     if learner is None:
         _fixed(w, model, arithmetic)
     else:
-        _learning(w, model, arithmetic, learner)
-    _answers(w, model, learner is not None)
+        _learning(w, arithmetic, learner)
+    _answers(w, model)
     w.parts.append(f"#endif /* {guard} */")
     return "\n\n".join(w.parts) + "\n"
 
@@ -113,228 +103,59 @@ def _mathematics(w: _Writer, model: Model) -> None:
     """Write exp and sqrt, where they are used."""
     single = w.dtype == "float32"
     kinds = {term.kernel.name for term in model.terms}
-    if kinds - {"linear", "polynomial"} or model.temperature is not None:
-        degree = 7 if single else 13
-        factorials = np.cumprod(np.arange(1, degree + 1, dtype=np.float64))
-        horner = [f"  p = p * r + {w.number(1 / f)};" for f in factorials[-2::-1]]
-        w.code(
-            _EXP,
-            last=w.number(1 / factorials[-1]),
-            half=w.number(0.5),
-            one=w.number(1),
-            lowest=w.number(-87 if single else -708),
-            log2e=w.number(1 / np.log(2)),
-            # ln 2 in two parts, n times the first exact
-            high=w.number(0.693359375 if single else 6.93147180369123816490e-01),
-            low=w.number(-2.12194440e-4 if single else 1.90821492927058770002e-10),
-            horner="\n".join([*horner, f"  p = p * r + {w.number(1)};"]),
-        )
+    if kinds & set(_KERNEL) or model.temperature is not None:
+        factorials = np.cumprod(np.arange(1, 8 if single else 14, dtype=np.float64))
+        last, *others = (1 / factorials[::-1]).tolist()
+        horner = ";\n  ".join(f"p = p * r + {w.number(f)}" for f in [*others, 1.0])
+        # ln 2 in two parts, n times the first exact
+        high = 0.693359375 if single else 6.93147180369123816490e-01
+        low = -2.12194440e-4 if single else 1.90821492927058770002e-10
+        log2e, lowest = float(1 / np.log(2)), -87.0 if single else -708.0
+        w.section("exp", LAST=last, HALF=0.5, LOWEST=lowest, LOG2E=log2e, HIGH=high, LOW=low, HORNER=horner)
     if kinds & {"matern32", "matern52"}:
-        numbers = {"half": w.number(0.5), "one": w.number(1), "quarter": w.number(0.25)}
-        w.code(_SQRT, rounds=4 if single else 6, **numbers)
+        w.section("sqrt", HALF=0.5, QUARTER=0.25, ROUNDS=4 if single else 6)
 
 
-_KERNEL = {
-    "rbf": "return {name}_exp(-t);",
-    "laplacian": "return {name}_exp(-t);",
-    "matern32": "if (t > {far}) t = {far};\n  t = {name}_sqrt({factor} * t);\n  return ({one} + t) * {name}_exp(-t);",
-    "matern52": "if (t > {far}) t = {far};\n  u = {name}_sqrt({factor} * t);\n"
-    "  return ({one} + u + {third} * t) * {name}_exp(-u);",
-}
-
-_STATIONARY = """
-static inline {real} {name}_kernel{t}(int i, const {real} *z) {{
-  {real} t = 0, u;
-  int j;
-  for (j = 0; j < {d}; ++j) {{
-    u = z[j] - {name}_vectors{t}[i][j];
-    t += {add};
-  }}
-  {value}
-}}
-"""
-
-_PREPARE = """
-static inline void {name}_prepare{t}(const {real} *x, {real} *z) {{
-  int j;
-  for (j = 0; j < {d}; ++j) z[j] = (x[j] - {name}_centre{t}[j]) * {name}_scale{t}[j];
-}}
-"""
-
-_POLYNOMIAL = """
-static inline {real} {name}_kernel{t}(int i, const {real} *x) {{
-  {real} t = {zero}, power = {one};
-  int j;
-  for (j = 0; j < {d}; ++j) t += {name}_vectors{t}[i][j] * x[j];
-  t += {coef0};
-  for (j = 0; j < {degree}; ++j) power *= t;
-  return power;
-}}
-"""
-
-
-def _kernel(w: _Writer, term: dict[str, Any], t: str, d: int) -> None:
-    """Write the kernel of vector i with a row; a stationary one wants the row prepared."""
+def _kernel(w: _Writer, term: dict[str, Any], t: str) -> dict[str, Any]:
+    """Write the kernel of vector i with a row; return what its callers need to know of it."""
     w.array(f"vectors{t}", term["vectors"])
     if term["kind"] == "polynomial":
-        numbers = {"coef0": w.number(term["coef0"]), "one": w.number(1), "zero": w.number(0)}
-        w.code(_POLYNOMIAL, t=t, d=d, degree=term["degree"], **numbers)
-        return
+        w.section("polynomial", t, COEF0=float(term["coef0"]), DEGREE=term["degree"])
+        return {"ROW": "x", "parts": set()}
     w.array(f"centre{t}", term["centre"])
     w.array(f"scale{t}", term["scale"])
-    w.code(_PREPARE, t=t, d=d)
-    value = _KERNEL[term["kind"]].format(
-        name=w.name,
-        far=w.number(FAR),
-        one=w.number(1),
-        factor=w.number(3 if term["kind"] == "matern32" else 5),
-        third=w.number(5 / 3),
-    )
-    add = "u < 0 ? -u : u" if term["kind"] == "laplacian" else "u * u"
-    w.code(_STATIONARY, t=t, d=d, add=add, value=value)
+    w.section("stationary", t, _KERNEL[term["kind"]], FAR=FAR, THIRD=5 / 3)
+    return {"ROW": "z", "parts": {"STATIONARY"}}
 
 
 def _fixed(w: _Writer, model: Model, arithmetic: Arithmetic) -> None:
     """Write the outputs from constant coefficients."""
     w.array("intercept", model.intercept)
-    body, z = [], False
-    for place, term in enumerate(arithmetic.terms):
-        t = str(place) if len(arithmetic.terms) > 1 else ""
+    names = [str(place) if len(arithmetic.terms) > 1 else "" for place in range(len(arithmetic.terms))]
+    for t, term in zip(names, arithmetic.terms, strict=True):
         if term["kind"] == "linear":
             w.array(f"weights{t}", term["weights"])
-            loop = f"for (j = 0; j < {model.n_features}; ++j) out[o] += {w.name}_weights{t}[o][j] * x[j];"
-            body.append(f"  for (o = 0; o < {model.n_outputs}; ++o)\n    {loop}")
-            continue
-        _kernel(w, term, t, model.n_features)
-        w.array(f"coef{t}", term["coef"])
-        row = "x"
-        if term["kind"] != "polynomial":
-            z, row = True, "z"
-            body.append(f"  {w.name}_prepare{t}(x, z);")
-        body.append(
-            f"  for (j = 0; j < {len(term['coef'])}; ++j) {{\n"
-            f"    const {w.real} k = {w.name}_kernel{t}(j, {row});\n"
-            f"    for (o = 0; o < {model.n_outputs}; ++o) out[o] += {w.name}_coef{t}[j][o] * k;\n"
-            "  }"
-        )
-    declared = (f"  {w.real} z[{model.n_features}];\n" if z else "") + ("  int j, o;" if body else "  int o;")
-    w.code(
-        """
-static inline void {name}_scores(const {real} *x, {real} *out) {{
-{declared}
-  const {real} unknown = {name}_unknown(x, {features});
-  for (o = 0; o < {outputs}; ++o) out[o] = {name}_intercept[o] + unknown;
-{body}
-}}
-""",
-        declared=declared,
-        features=model.n_features,
-        outputs=model.n_outputs,
-        body="\n".join(body),
-    )
+            w.section("add linear", t)
+        else:
+            row = _kernel(w, term, t)
+            w.array(f"coef{t}", term["coef"])
+            w.section("add kernels", t, **row, KERNELS=len(term["coef"]))
+    terms = [f"{w.name}_add{t}(x, out)" for t in names]
+    w.section("scores", parts={"ANY"} if terms else set(), TERMS=";\n  ".join(terms))
 
 
-_STATE = """
-typedef struct {{ /* the caller's: copy it, keep it, one for each stream */
-  {real} theta[{q}][{outputs}]; /* coefficients of the coordinates */
-  {real} d[{q}]; /* covariance U D U': D, */
-  {real} u[{packed}]; /* and U above its diagonal of ones, by columns */
-}} {name}_state;
-
-static inline void {name}_begin({name}_state *s) {{ /* as it was when written */
-  int i, o;
-  for (i = 0; i < {q}; ++i) {{
-    s->d[i] = {name}_first_d[i];
-    for (o = 0; o < {outputs}; ++o) s->theta[i][o] = {name}_first_theta[i][o];
-  }}
-  for (i = 0; i < {packed}; ++i) s->u[i] = {name}_first_u[i];
-}}
-
-static inline void {name}_coordinates(const {real} *x, {real} *w) {{ /* w = [1; L^-1 k], the 1 only with a bias */
-  {declare}int i, j;
-  {prepare}
-  for (i = 0; i < {m}; ++i) {{
-    const {real} *row = {name}_factor + i * (i + 1) / 2;
-    {real} t = {name}_kernel(i, {row});
-    for (j = 0; j < i; ++j) t -= row[j] * w[{bias} + j];
-    w[{bias} + i] = t / row[i];
-  }}
-}}
-
-static inline void {name}_at(const {name}_state *s, const {real} *w, {real} *out) {{
-  int i, o;
-  for (o = 0; o < {outputs}; ++o) {{
-    out[o] = 0;
-    for (i = 0; i < {q}; ++i) out[o] += w[i] * s->theta[i][o];
-  }}
-}}
-
-static inline void {name}_scores(const {name}_state *s, const {real} *x, {real} *out) {{
-  const {real} unknown = {name}_unknown(x, {features});
-  {real} w[{q}];
-  int o;
-  {name}_coordinates(x, w);
-  {name}_at(s, w, out);
-  for (o = 0; o < {outputs}; ++o) out[o] += unknown;
-}}
-
-static inline void {name}_update({name}_state *s, const {real} *x, const {real} *y, {real} weight) {{
-  {real} w[{q}], b[{q}], e[{outputs}], before, now;
-  int i, j, o;
-  if (!(weight > {least}) || {name}_unknown(x, {features}) != 0 || {name}_unknown(y, {outputs}) != 0) return;
-  {name}_coordinates(x, w);
-  {name}_at(s, w, e);
-  for (o = 0; o < {outputs}; ++o) e[o] = y[o] - e[o];
-  before = {one} / weight;
-  for (j = 0; j < {q}; ++j) {{ /* Bierman's update of U and D; b becomes the gain times `now` */
-    {real} *u = s->u + j * (j - 1) / 2;
-    {real} f = w[j], v, p;
-    for (i = 0; i < j; ++i) f += u[i] * w[i];
-    v = s->d[j] * f;
-    now = before + v * f;
-    s->d[j] *= before / now;
-    p = f / before;
-    for (i = 0; i < j; ++i) {{
-      const {real} old = u[i];
-      u[i] -= b[i] * p;
-      b[i] += old * v;
-    }}
-    b[j] = v;
-    before = now;
-  }}
-  for (i = 0; i < {q}; ++i)
-    for (o = 0; o < {outputs}; ++o) s->theta[i][o] += b[i] * e[o] / before;
-}}
-"""
-
-
-def _learning(w: _Writer, model: Model, arithmetic: Arithmetic, learner: Learner) -> None:
+def _learning(w: _Writer, arithmetic: Arithmetic, learner: Learner) -> None:
     """Write the state, the outputs from it, and its update."""
-    term = arithmetic._kernel_term()
-    _kernel(w, term, "", model.n_features)
+    row = _kernel(w, arithmetic._kernel_term(), "")
     U, d = learner.factors
-    m, q, bias = len(learner.L), learner.dimension, learner.bias
-    w.array("factor", learner.L[np.tril_indices(m)])
+    q, bias = learner.dimension, learner.bias
+    w.array("factor", learner.L[np.tril_indices(len(learner.L))])
     w.array("first_theta", learner.theta)
     w.array("first_d", d)
     packed = np.concatenate([U[:j, j] for j in range(q)]) if q > 1 else np.zeros(1)
     w.array("first_u", packed)
-    stationary = term["kind"] != "polynomial"
-    prepare = [f"w[0] = {w.number(1)};"] * bias + [f"{w.name}_prepare(x, z);"] * stationary
-    w.code(
-        _STATE,
-        q=q,
-        m=m,
-        bias=bias,
-        features=model.n_features,
-        outputs=model.n_outputs,
-        packed=len(packed),
-        one=w.number(1),
-        least=w.number(1e-30),
-        row="z" if stationary else "x",
-        declare=f"{w.real} z[{model.n_features}];\n  " if stationary else "",
-        prepare="\n  ".join(prepare),
-    )
+    row["parts"] |= {"CONSTANT"} if bias else set()
+    w.section("state", **row, DIMENSION=q, PACKED=len(packed), BIAS=bias, LEAST=1e-30)
 
 
 def _label(value: Any) -> str:
@@ -343,7 +164,7 @@ def _label(value: Any) -> str:
     return '"' + "".join(plain) + '"'
 
 
-def _labels(w: _Writer, classes: Any) -> tuple[str, str]:
+def _labels(classes: Any) -> tuple[str, str]:
     """Type of the labels and their initialiser."""
     if classes.dtype.kind in "biu":
         values = [int(c) for c in classes]
@@ -354,95 +175,18 @@ def _labels(w: _Writer, classes: Any) -> tuple[str, str]:
     return "const char *", ", ".join(_label(c) for c in classes)
 
 
-def _answers(w: _Writer, model: Model, learns: bool) -> None:
-    """Write the header with the parts the caller selects."""
-    state = f"const {w.name}_state *s, " if learns else ""
-    s, outputs = ("s, " if learns else ""), model.n_outputs
+def _answers(w: _Writer, model: Model) -> None:
+    """Write predictions and, with a state, learning, in the form of the targets."""
+    values = "values" if model.n_outputs > 1 else "value"
     if model.kind == "classifier":
-        _class_answers(w, model, state, s)
-    elif outputs == 1 and model.kind == "regressor":
-        w.code(
-            "static inline {real} {name}_predict({state}const {real} *x) {{\n"
-            "  {real} out;\n  {name}_scores({s}x, &out);\n  return out;\n}}",
-            state=state,
-            s=s,
-        )
-    else:
-        what = "transform" if model.kind == "transformer" else "predict"
-        w.code(
-            "static inline void {name}_{what}({state}const {real} *x, {real} *out) {{ {name}_scores({s}x, out); }}",
-            what=what,
-            state=state,
-            s=s,
-        )
-    if not learns:
+        parts = {"SEVERAL"} if model.n_outputs > 1 else set()
+        kind, labels = _labels(np.asarray(model.classes))
+        w.section("class", parts=parts, LABEL=kind, LABELS=labels)
+        if model.temperature is not None:
+            w.section("probabilities", parts=parts, TEMPERATURE=float(model.temperature))
+        if w.learns:
+            w.section("learn class", parts=parts)
         return
-    if model.kind == "classifier":
-        y = "y[o] = o == k ? {one} : -{one};" if outputs > 1 else "y[o] = k == 1 ? {one} : -{one};"
-        w.code(
-            "static inline void {name}_learn({name}_state *s, const {real} *x, int k, {real} weight) {{ "
-            "/* k: number of the class */\n  {real} y[{outputs}];\n  int o;\n"
-            "  for (o = 0; o < {outputs}; ++o) " + y + "\n  {name}_update(s, x, y, weight);\n}}",
-            one=w.number(1),
-            outputs=outputs,
-        )
-    else:
-        kind, value = (f"{w.real} y", "&y") if outputs == 1 else (f"const {w.real} *y", "y")
-        w.code(
-            "static inline void {name}_learn({name}_state *s, const {real} *x, {kind}, {real} weight) {{\n"
-            "  {name}_update(s, x, {value}, weight);\n}}",
-            kind=kind,
-            value=value,
-        )
-
-
-def _class_answers(w: _Writer, model: Model, state: str, s: str) -> None:
-    outputs, classes = model.n_outputs, np.asarray(model.classes)
-    if outputs == 1:
-        best = "  if (scores[0] != scores[0]) return -1;\n  return scores[0] > 0;"
-    else:
-        best = (
-            f"  int best = 0, i;\n  {w.name}_scores({s}x, scores);\n  if (scores[0] != scores[0]) return -1;\n"
-            f"  for (i = 1; i < {outputs}; ++i)\n    if (scores[i] > scores[best]) best = i;\n  return best;"
-        )
-    begin = f"  {w.name}_scores({s}x, scores);\n" if outputs == 1 else ""
-    w.code(
-        "static inline int {name}_predict({state}const {real} *x) {{ /* number of the class, or -1 */\n"
-        "  {real} scores[{outputs}];\n{begin}{best}\n}}",
-        state=state,
-        outputs=outputs,
-        begin=begin,
-        best=best,
-    )
-    kind, labels = _labels(w, classes)
-    w.code(
-        "static inline {kind} {name}_label(int k) {{\n  static {const}{kind} {star}labels[{n}] = {{{labels}}};\n"
-        "  return k < 0 ? 0 : labels[k];\n}}",
-        kind=kind,
-        const="" if kind.endswith("*") else "const ",
-        star="const " if kind.endswith("*") else "",
-        n=len(classes),
-        labels=labels,
-    )
-    if model.temperature is None:
-        return
-    spread = "  out[1] = out[0];\n  out[0] = -out[1];\n" if outputs == 1 else ""
-    w.code(
-        """
-static inline void {name}_probabilities({state}const {real} *x, {real} *out) {{ /* one a class */
-  {real} top, sum = 0;
-  int i;
-  {name}_scores({s}x, out);
-{spread}  top = out[0];
-  for (i = 1; i < {n}; ++i)
-    if (out[i] > top) top = out[i];
-  for (i = 0; i < {n}; ++i) sum += out[i] = {name}_exp({temperature} * (out[i] - top));
-  for (i = 0; i < {n}; ++i) out[i] /= sum;
-}}
-""",
-        state=state,
-        s=s,
-        spread=spread,
-        n=len(classes),
-        temperature=w.number(float(model.temperature)),
-    )
+    w.section("transform" if model.kind == "transformer" else values)
+    if w.learns:
+        w.section(f"learn {values}")

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arrays import Array
 from ._learner import Learner
 from ._model import Model, Term
-
-Array = NDArray[np.float64]
 
 # Rows learned in the rehearsal.
 _STEPS = 200

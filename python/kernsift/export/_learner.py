@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from ..base.arrays import Array
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..base.arrays import Array
 from ..io.atomic_write import write_whole
 from ._model import Model, describe
-
-Array = NDArray[np.float64]
 
 
 def to_libsvm(estimator: Any, path: Any = None, *, output: int | None = None, max_bytes: int | None = None) -> str:
@@ -58,10 +56,7 @@ def to_libsvm(estimator: Any, path: Any = None, *, output: int | None = None, ma
         lines += _support(vectors, coef[:, [column]])
     text = "\n".join(lines) + "\n"
     if max_bytes is not None and len(text) > max_bytes:
-        raise ValueError(
-            f"the LIBSVM model takes {len(text)} bytes and the target has {max_bytes}: {model.n_basis} kernels on "
-            f"{model.n_features} features; fit with a smaller max_basis"
-        )
+        raise model.too_large(f"the LIBSVM model takes {len(text)} bytes and the target has {max_bytes}")
     if path is not None:
         write_whole(path, text.encode("ascii"))
     return text
@@ -73,6 +68,11 @@ def _one_kernel(model: Model) -> tuple[Array, Array]:
         raise ValueError(
             f"{model.estimator} is a transformer and LIBSVM has none; fit a SubsetLSSVMRegressor or "
             "SubsetLSSVMClassifier with it as basis, or use to_onnx or to_c"
+        )
+    if any(term.slopes for term in model.terms):
+        raise ValueError(
+            "the model has a linear part beside its kernels and LIBSVM has none; begin the stream with linear=False, "
+            "or use to_onnx or to_c"
         )
     if len(model.terms) > 1:
         raise ValueError(

@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from .. import _core
+from ..base.arrays import Array
 from ..base.expansion import Expansion, KernelExpansion
 from ..base.kernel import TABLE
 from ..base.validation import check_is_fitted
 from ..select.feature_vectors import FeatureVectorSelector
-
-Array = NDArray[np.float64]
 
 # Rows an export is compared with its estimator on.
 _PROBES = 128
@@ -29,6 +28,7 @@ class Term:
     kernel: _core.Kernel
     vectors: Array
     coef: Array
+    slopes: bool = False  # the linear part beside the kernels: a linear kernel on the unit vectors
 
     @property
     def weights(self) -> Array:
@@ -65,7 +65,7 @@ class Model:
 
     @property
     def n_basis(self) -> int:
-        return sum(len(t.vectors) for t in self.terms)
+        return sum(len(t.vectors) for t in self.terms if not t.slopes)
 
     @property
     def kernel(self) -> str:
@@ -102,12 +102,17 @@ class Model:
         eps = float(np.finfo(np.dtype(dtype)).eps)
         return 32 * eps * (1 + units + self.n_basis) * float(size.max()) / (scale if scale > 0 else 1.0)
 
+    def too_large(self, what: str, instead: str = "") -> ValueError:
+        """The error of a model that does not fit on the target."""
+        kernels = f"{self.n_basis} kernels on {self.n_features} features"
+        return ValueError(f"{what}: {kernels}; fit with a smaller max_basis{instead}")
+
     @cached_property
     def probes(self) -> Array:
         """Rows to compare on: vectors of the basis and points between them."""
-        if not self.terms:
+        if self.n_basis == 0:
             return np.zeros((1, self.n_features))
-        vectors = np.concatenate([t.vectors for t in self.terms])
+        vectors = np.concatenate([t.vectors for t in self.terms if not t.slopes])
         take = np.unique(np.linspace(0, len(vectors) - 1, _PROBES).astype(np.intp))
         vectors = vectors[take]
         return np.concatenate([vectors, 0.5 * (vectors + np.roll(vectors, 1, axis=0))])
@@ -130,7 +135,7 @@ def describe(estimator: Any, target: str | None = None) -> Model:
     else:
         raise TypeError(f"a fitted estimator of kernsift is needed, got {type(estimator).__name__}")
     names = [name for name, facts in TABLE.items() if target is None or facts[target.lower()]]
-    for name in {t.kernel.name for t in terms} - set(names):
+    for name in {t.kernel.name for t in terms if not t.slopes} - set(names):
         raise ValueError(
             f"kernel {name!r} has no export to {target}: there is no {name} kernel in it, but {', '.join(names)}; fit "
             "with one of them, or use another export"
@@ -151,8 +156,12 @@ def describe(estimator: Any, target: str | None = None) -> Model:
 def _of_model(model: Any) -> tuple[list[Term], Array]:
     if isinstance(model, KernelExpansion):
         return [Term(*term) for term in model.terms()], model.intercept
-    coef = np.ascontiguousarray(model.coef.reshape(model.n_basis, -1))
-    return [Term(model.kernel, model.basis, coef)], getattr(model, "intercept", np.zeros(1))  # KernelLSTD has none
+    coef = np.ascontiguousarray(model.coef.reshape(model.n_basis, getattr(model, "n_outputs", 1)))
+    terms, slopes = [Term(model.kernel, model.basis, coef)], getattr(model, "slopes", np.zeros((0, 1)))
+    if len(slopes):
+        linear = _core.Kernel("linear", np.ones(len(slopes)), 3, 1.0, np.zeros(len(slopes)))
+        terms.append(Term(linear, np.eye(len(slopes)), slopes, slopes=True))
+    return terms, getattr(model, "intercept", np.zeros(1))  # KernelLSTD has none
 
 
 def _of_selector(estimator: Any) -> tuple[list[Term], Array]:

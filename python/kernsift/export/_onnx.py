@@ -110,7 +110,5 @@ def to_onnx(
 
 def _check_size(size: int, most: int, model: Model) -> None:
     if size > most:
-        raise ValueError(
-            f"the ONNX model takes {size} bytes and the target has {most}: {model.n_basis} kernels on "
-            f"{model.n_features} features; fit with a smaller max_basis, or use dtype='float32'"
-        )
+        what = f"the ONNX model takes {size} bytes and the target has {most}"
+        raise model.too_large(what, ", or use dtype='float32'")

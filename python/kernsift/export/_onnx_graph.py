@@ -8,9 +8,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..base.arrays import Array
+from ..base.optional import optional
 from ._model import Model, Term
-
-Array = NDArray[np.float64]
 
 # Every operator used keeps its form from here on.
 OPSET = 13
@@ -51,12 +51,8 @@ class OwnGraph:
 
 
 def import_onnx() -> Any:
-    """Import onnx, or say which extra brings it."""
-    try:
-        import onnx
-    except ImportError as error:
-        raise ImportError("export to ONNX needs onnx: pip install 'kernsift[onnx]'") from error
-    return onnx
+    """Import onnx."""
+    return optional("onnx", "export to ONNX", "onnx")
 
 
 def _exponential(graph: Graph, r2: str, const: Callable[[ArrayLike], str]) -> str:

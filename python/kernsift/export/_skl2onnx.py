@@ -7,41 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import (
-    FeatureVectorSelector,
-    KernelLSTD,
-    KRLSRegressor,
-    LSSVMClassifier,
-    LSSVMRegressor,
-    OnlineLSSVMClassifier,
-    OnlineLSSVMRegressor,
-    OROLSClassifier,
-    OROLSRegressor,
-    SparseLSSVMClassifier,
-    SparseLSSVMRegressor,
-    SubsetLSSVMClassifier,
-    SubsetLSSVMRegressor,
-)
+import kernsift
+
+from ..base.estimator import Estimator
+from ..base.optional import optional
+from ..base.targets import Classification
 from ._model import describe
 from ._onnx_graph import OPSET, add_probabilities, add_scores, both_columns, choose_compute, label_constant
-
-_PLAIN = (
-    FeatureVectorSelector,
-    KRLSRegressor,
-    KernelLSTD,
-    LSSVMRegressor,
-    OROLSRegressor,
-    OnlineLSSVMRegressor,
-    SparseLSSVMRegressor,
-    SubsetLSSVMRegressor,
-)
-_CLASSIFIERS = (
-    LSSVMClassifier,
-    OROLSClassifier,
-    OnlineLSSVMClassifier,
-    SparseLSSVMClassifier,
-    SubsetLSSVMClassifier,
-)
 
 
 class _Container:
@@ -70,27 +42,17 @@ class _Container:
 
 
 def import_skl2onnx() -> Any:
-    """Import skl2onnx, or say which extra brings it."""
-    try:
-        import skl2onnx
-    except ImportError as error:
-        raise ImportError("converting pipelines needs skl2onnx: pip install 'kernsift[onnx]'") from error
-    return skl2onnx
+    """Import skl2onnx."""
+    return optional("skl2onnx", "converting pipelines", "onnx")
 
 
-def _shapes_plain(operator: Any) -> None:
+def _shapes(operator: Any) -> None:
     from skl2onnx.common.data_types import guess_tensor_type
 
     model = describe(operator.raw_operator, "ONNX")
     kind = guess_tensor_type(operator.inputs[0].type)
     kind.shape = [operator.inputs[0].get_first_dimension(), model.n_outputs]
     operator.outputs[0].type = kind
-
-
-def _shapes_classifier(operator: Any) -> None:
-    from skl2onnx.common.shape_calculator import calculate_linear_classifier_output_shapes
-
-    calculate_linear_classifier_output_shapes(operator)
 
 
 def _convert(scope: Any, operator: Any, container: Any) -> None:
@@ -134,17 +96,19 @@ def register_skl2onnx() -> None:
     >>> register_skl2onnx()
     """
     skl2onnx = import_skl2onnx()
-    for cls in _PLAIN:
-        skl2onnx.update_registered_converter(cls, f"Kernsift{cls.__name__}", _shapes_plain, _convert)
+    from skl2onnx.common.shape_calculator import calculate_linear_classifier_output_shapes
+
     options: dict[str, list[Any]] = {
         "zipmap": [True, False, "columns"],
         "raw_scores": [True, False],
         "output_class_labels": [True, False],
         "nocl": [True, False],
     }
-    for cls in _CLASSIFIERS:
-        alias = f"Kernsift{cls.__name__}"
-        skl2onnx.update_registered_converter(cls, alias, _shapes_classifier, _convert, options=options)
+    for cls in (thing for thing in vars(kernsift).values() if isinstance(thing, type) and issubclass(thing, Estimator)):
+        labels = issubclass(cls, Classification)
+        shapes = calculate_linear_classifier_output_shapes if labels else _shapes
+        alias, more = f"Kernsift{cls.__name__}", {"options": options} if labels else {}
+        skl2onnx.update_registered_converter(cls, alias, shapes, _convert, **more)
 
 
 def convert_pipeline(pipeline: Any, dtype: str) -> Any:

@@ -41,6 +41,8 @@ def unpack(state: dict[str, Any]) -> Any:
     settings = state["settings"]
     if state["format"] == 1:
         settings = dict(zip(_LISTED.get(state["engine"], _LISTED["Online"]).split(), settings, strict=False))
+        if settings.get("forgetting", 1.0) < 1:  # what fades is exact on no rows but its own
+            settings["exact_rows"] = 0
     claimed, held = settings.get("n_outputs"), len(state["arrays"].get("target_mean", ()))
     if state["engine"] != "KernelLSTD" and claimed != held:  # checked before the core makes room for as many
         raise ValueError(f"this model's state claims {claimed!r} outputs and holds {held}")

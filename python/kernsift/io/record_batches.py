@@ -7,13 +7,14 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ..base.arrays import Array
 
 # Rows read at a time from a Parquet file.
 _BATCH = 65536
 
 
-def numbers_of(values: Any, where: str) -> NDArray[np.float64]:
+def numbers_of(values: Any, where: str) -> Array:
     """Return numbers as float64, or say that they are none."""
     array = np.asarray(values)
     if array.dtype.kind not in "fiub":

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ..base.arrays import Array
 from ..base.probabilities import softmax
 from ..stream.classifier import OnlineLSSVMClassifier as _Classifier
 from ..stream.online import OnlineLSSVMRegressor as _Regressor
-from ._rows import Array, RiverStream, Row, base, check_finite, dataframe
+from ._rows import RiverStream, Row, base, check_finite, dataframe
 
 __all__ = ["OnlineLSSVMClassifier", "OnlineLSSVMRegressor"]
 
@@ -36,7 +37,7 @@ class OnlineLSSVMRegressor(RiverStream, base.MiniBatchRegressor):
     Parameters
     ----------
     kernel, degree, coef0, alpha, max_basis, novelty_tol, usefulness_tol, admission, fit_intercept, swap_until, \
-exact_rows, forgetting
+exact_rows, forgetting, linear
         As in :class:`kernsift.OnlineLSSVMRegressor`.
     gamma
         Width of the kernel, exp(-gamma r²) for "rbf"; None is one over the number of features of the first row.
@@ -66,17 +67,7 @@ exact_rows, forgetting
     _kind = _Regressor
 
     def learn_one(self, x: Row, y: float, w: float = 1.0) -> None:
-        """Learn one row.
-
-        Parameters
-        ----------
-        x
-            A dictionary of features.
-        y
-            The target.
-        w
-            Its weight.
-        """
+        """Learn one row of weight w."""
         _check_weight(w)
         if not math.isfinite(y):
             raise ValueError(f"y is {y!r}: a target is a finite number")
@@ -88,25 +79,11 @@ exact_rows, forgetting
             raise
 
     def predict_one(self, x: Row) -> float:
-        """Predict one row; 0 before anything was learned.
-
-        Parameters
-        ----------
-        x
-            A dictionary of features.
-        """
+        """Predict one row; 0 before anything was learned."""
         return 0.0 if self._core is None else self._predicted(x).item()
 
     def learn_many(self, X: Any, y: Any) -> None:
-        """Learn the rows of a data frame, in their order.
-
-        Parameters
-        ----------
-        X
-            A pandas or polars data frame.
-        y
-            A series.
-        """
+        """Learn the rows of a data frame of pandas or polars, in their order."""
         targets = np.ascontiguousarray(np.asarray(y, np.float64).reshape(-1, 1))
         if not np.isfinite(targets).all():
             raise ValueError("y holds NaN or infinity: a target is a finite number")
@@ -115,13 +92,7 @@ exact_rows, forgetting
             self._core.learn(rows, targets, np.ones(len(rows)), False)
 
     def predict_many(self, X: Any) -> Any:
-        """Predict the rows of a data frame, as a series.
-
-        Parameters
-        ----------
-        X
-            A pandas or polars data frame.
-        """
+        """Predict the rows of a data frame of pandas or polars, as a series."""
         rows, frame = self._frame(X)
         values = np.zeros(len(rows)) if self._core is None else self._core.predict(rows)[:, 0]
         return dataframe.to_native_series(values, name=None, like=frame)
@@ -199,17 +170,7 @@ swap_until, exact_rows, forgetting
             self._calibration = _core.calibrate(2 * before - 1, 2 * targets - 1, weight, *self._calibration)
 
     def learn_one(self, x: Row, y: Hashable, w: float = 1.0) -> None:
-        """Learn one row.
-
-        Parameters
-        ----------
-        x
-            A dictionary of features.
-        y
-            The label.
-        w
-            The row's weight.
-        """
+        """Learn one row of weight w."""
         _check_weight(w)
         if y is None or y != y:
             raise ValueError(f"y is {y!r}: that is no label")
@@ -222,15 +183,7 @@ swap_until, exact_rows, forgetting
         self._learn(row[None, :], targets, np.array((w,), np.float64))
 
     def learn_many(self, X: Any, y: Any) -> None:
-        """Learn the rows of a data frame, in their order.
-
-        Parameters
-        ----------
-        X
-            A pandas or polars data frame.
-        y
-            A series of labels.
-        """
+        """Learn the rows of a data frame of pandas or polars, in their order."""
         labels = list(y)
         if any(label is None or label != label for label in labels):
             raise ValueError("y holds None or NaN: that is no label")
@@ -248,25 +201,13 @@ swap_until, exact_rows, forgetting
             first = end
 
     def predict_one(self, x: Row, **kwargs: Any) -> Any:
-        """Return the most likely label; None before anything was learned.
-
-        Parameters
-        ----------
-        x
-            A dictionary of features.
-        """
+        """Return the most likely label; None before anything was learned."""
         if self._core is None:
             return None
         return self._labels[int(self._predicted(x).argmax())]
 
     def predict_proba_one(self, x: Row, **kwargs: Any) -> dict[Any, float]:
-        """Return the probability of each label met so far.
-
-        Parameters
-        ----------
-        x
-            A dictionary of features.
-        """
+        """Return the probability of each label met so far."""
         if self._core is None:
             return {}
         odds = self._probabilities(self._predicted(x)[None, :])[0]
@@ -278,26 +219,14 @@ swap_until, exact_rows, forgetting
         return softmax(2 * scores - 1, float(np.exp(self._calibration[0])))
 
     def predict_many(self, X: Any) -> Any:
-        """Return the most likely label of each row of a data frame, as a series.
-
-        Parameters
-        ----------
-        X
-            A pandas or polars data frame.
-        """
+        """Return the most likely label of each row of a data frame, as a series."""
         rows, frame = self._frame(X)
         codes = [] if self._core is None else self._core.predict(rows).argmax(axis=1)
         labels: list[Any] = [None] * len(rows) if self._core is None else [self._labels[code] for code in codes]
         return dataframe.to_native_series(labels, name=None, like=frame)
 
     def predict_proba_many(self, X: Any) -> Any:
-        """Return the probability of each label, a column each, as a data frame.
-
-        Parameters
-        ----------
-        X
-            A pandas or polars data frame.
-        """
+        """Return the probability of each label, a column each, as a data frame."""
         rows, frame = self._frame(X)
         values = np.empty((len(rows), 0)) if self._core is None else self._probabilities(self._core.predict(rows))
         columns = {} if self._core is None else {label: values[:, i] for i, label in enumerate(self._labels)}

@@ -6,12 +6,12 @@ import math
 import os
 from collections.abc import Hashable, Mapping, Sequence
 from operator import itemgetter
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..base.kernel import TABLE
+from ..base.arrays import Array
+from ..base.kernel import TABLE, parameters
 from ..base.targets import Rows
 from ..base.validation import check_rows
 from ..io import model_file
@@ -25,45 +25,31 @@ try:
 except ImportError as error:
     raise ImportError("kernsift.river needs river: pip install 'kernsift[river]'") from error
 
-Array = NDArray[np.float64]
 Row = Mapping[Hashable, float]
 
 
+@parameters
 class RiverStream:
     """Parameters, features by name, and the core."""
 
-    _kind: type[OnlineLSSVMRegressor] | type[OnlineLSSVMClassifier]
+    _kind: ClassVar[type[OnlineLSSVMRegressor] | type[OnlineLSSVMClassifier]]
 
-    def __init__(
-        self,
-        *,
-        kernel: str = "rbf",
-        gamma: float | None = None,
-        degree: int = 3,
-        coef0: float = 1.0,
-        alpha: float = 0.1,
-        max_basis: int | None = 500,
-        novelty_tol: float = 1e-2,
-        usefulness_tol: float = 1e-4,
-        admission: str = "product",
-        fit_intercept: bool = True,
-        swap_until: int | None = None,
-        exact_rows: int = 0,
-        forgetting: float = 1.0,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.alpha = alpha
-        self.max_basis = max_basis
-        self.novelty_tol = novelty_tol
-        self.usefulness_tol = usefulness_tol
-        self.admission = admission
-        self.fit_intercept = fit_intercept
-        self.swap_until = swap_until
-        self.exact_rows = exact_rows
-        self.forgetting = forgetting
+    kernel: str = "rbf"
+    gamma: float | None = None
+    degree: int = 3
+    coef0: float = 1.0
+    alpha: float = 0.1
+    max_basis: int | None = 500
+    novelty_tol: float = 1e-2
+    usefulness_tol: float = 1e-4
+    admission: str = "product"
+    fit_intercept: bool = True
+    swap_until: int | None = None
+    exact_rows: int = 0
+    forgetting: float | str | Sequence[float] = "auto"
+    linear: bool | str = "auto"
+
+    def __post_init__(self) -> None:
         self._start_empty()
 
     def _start_empty(self) -> None:
@@ -129,7 +115,8 @@ class RiverStream:
         self._take = itemgetter(*names) if len(names) > 1 else lambda x: (x[names[0]],)
 
     def _begin(self, names: list[Hashable], first: Array) -> None:
-        estimator = self._kind(**{**_parameters(self), "gamma": 1.0 if self.gamma is None else self.gamma})
+        given = {name: value for name, value in vars(self).items() if not name.startswith("_")}
+        estimator = self._kind(**{**given, "gamma": 1.0 if self.gamma is None else self.gamma})
         estimator._validate_params()
         self._width = 1.0 / len(names) if self.gamma is None else float(self.gamma)
         estimator.gamma = np.full(len(names), self._width)
@@ -203,10 +190,6 @@ class RiverStream:
     def features(self) -> list[Hashable]:
         """Names of the features met so far."""
         return list(self._names)
-
-
-def _parameters(model: RiverStream) -> dict[str, Any]:
-    return {n: v for n, v in vars(model).items() if not n.startswith("_")}
 
 
 def _number(x: Row, name: Hashable) -> float:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from numbers import Real
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from .. import _core
+from ..base.arrays import Array
 from ..base.canonical import Canonical, canonical_rows, draw_seed
 from ..base.estimator import Estimator, is_float32
-from ..base.kernel import KERNEL_CONSTRAINTS, KernelParameters, parameters
+from ..base.kernel import KernelParameters, parameter, parameters
 from ..base.memory import ROW_VECTORS, check_memory
 from ..base.validation import (
+    COUNT,
+    NOT_NEGATIVE,
     Interval,
     check_is_fitted,
     check_rows,
@@ -26,35 +29,11 @@ from ..base.validation import (
 )
 from .task import kernel_for
 
-Array = NDArray[np.float64]
 _BLOCK = 4096
 
 
 @parameters
-class SelectorParameters(KernelParameters):
-    """Parameters of `FeatureVectorSelector`."""
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **KERNEL_CONSTRAINTS,
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "n_candidates": [Interval(Integral, 1, None, closed="left"), None],
-        "n_eval": [Interval(Integral, 1, None, closed="left"), None],
-        "candidate_tol": [Interval(Real, 0, 1, closed="left")],
-        "reconstruction_tol": [Interval(Real, 0, None, closed="left")],
-        "cache_size": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
-    }
-
-    n_components: int = 100
-    n_candidates: int | None = 59
-    n_eval: int | None = 59
-    candidate_tol: float = 1e-08
-    reconstruction_tol: float = 0.0
-    cache_size: float = 200
-    random_state: Any = None
-
-
-class FeatureVectorSelector(SelectorParameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+class FeatureVectorSelector(KernelParameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Choose rows whose kernels span all rows best, and give coordinates in their span.
 
     Efficient feature vector selection [1]_: greedy on the mean relative reconstruction error in feature space, each
@@ -116,6 +95,14 @@ class FeatureVectorSelector(SelectorParameters, ClassNamePrefixFeaturesOutMixin,
     >>> model[0].transform(X).shape  # coordinates in the span of the rows chosen
     (400, 30)
     """
+
+    n_components: int = parameter(COUNT, default=100)
+    n_candidates: int | None = parameter(COUNT, None, default=59)
+    n_eval: int | None = parameter(COUNT, None, default=59)
+    candidate_tol: float = parameter(Interval(Real, 0, 1, closed="left"), default=1e-08)
+    reconstruction_tol: float = parameter(NOT_NEGATIVE, default=0.0)
+    cache_size: float = parameter(NOT_NEGATIVE, default=200)
+    random_state: Any = parameter("random_state", default=None)
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -200,9 +187,8 @@ class FeatureVectorSelector(SelectorParameters, ClassNamePrefixFeaturesOutMixin,
         rows = validate_data(self, X, reset=False, dtype=[np.float64, np.float32], order="C")
         kernel = _core.Kernel(*self._kernel_arguments)
         n, m = len(rows), len(self.basis_vectors_)
-        needed = (n + min(n, _BLOCK)) * m + _core.basis_coordinates_memory(
-            m=m
-        )  # all of them, those of a block, and its kernel values
+        # all of them, those of a block, and its kernel values
+        needed = (n + min(n, _BLOCK)) * m + _core.basis_coordinates_memory(m=m)
         check_memory(needed, f"the coordinates of {n} rows", "transform fewer rows at a time, or lower n_components")
         out = np.empty((n, m), dtype=np.float32 if is_float32(X) else np.float64)
         for first in range(0, len(rows), _BLOCK):

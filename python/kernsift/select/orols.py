@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ..base.kernel import parameters
+from ..base.arrays import Array
+from ..base.kernel import parameter, parameters
 from ..base.targets import Classification, Regression, Rows
-from ..base.validation import StrOptions
-from .orols_base import ForwardParameters, OROLSBase
+from .orols_base import OROLSBase
 
 # Rows of a kernel block made in Python (the variance of the predictions).
 _BLOCK = 1024
@@ -113,6 +113,9 @@ class OROLSRegressor(Regression, OROLSBase):
     >>> model = OROLSRegressor(gamma=0.1).fit(X, y)
     >>> bool(model.n_basis_ < 25 and np.abs(model.predict(X) - np.sinc(X[:, 0] / np.pi)).max() < 0.15)
     True
+    >>> of_a_constant = model.pseudoinverse(X) @ np.ones(200)  # the constant, and no kernel
+    >>> bool(np.allclose(of_a_constant, np.eye(1 + model.n_basis_)[0], atol=1e-6))
+    True
     """
 
     def _fit_rows(self, rows: Rows) -> None:
@@ -120,9 +123,9 @@ class OROLSRegressor(Regression, OROLSBase):
         self._keep_one(rows.X, found)
         self._spread = found["spread"]
 
-    _spread: NDArray[np.float64]  # S with SS' the covariance of the coefficients, in units of the noise
+    _spread: Array  # S with SS' the covariance of the coefficients, in units of the noise
 
-    def _mean_and_variance(self, X: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _mean_and_variance(self, X: Array) -> tuple[Array, Array]:
         relative = np.empty(len(X))
         for first in range(0, len(X), _BLOCK):
             part = slice(first, first + _BLOCK)
@@ -130,7 +133,7 @@ class OROLSRegressor(Regression, OROLSBase):
         model = self._fitted()
         return model.predict(X), relative[:, None] * model.noise_variance
 
-    def pseudoinverse(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> NDArray[np.float64]:
+    def pseudoinverse(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Array:
         """Return K† = U⁻¹H⁻¹Qᵀ for the design K = [1 k(X, basis)], (constant and n_basis_, n_samples).
 
         Parameters
@@ -139,37 +142,12 @@ class OROLSRegressor(Regression, OROLSBase):
             The rows of the fit: the estimator does not keep them.
         sample_weight : array-like of shape (n_samples,), optional
             The map is then from y to the weighted least squares coefficients.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from kernsift import OROLSRegressor
-        >>> X = np.random.default_rng(7).uniform(-3, 3, (400, 1))
-        >>> y = np.sinc(X[:, 0])
-        >>> model = OROLSRegressor(gamma=1.0).fit(X, y)
-        >>> K_plus = model.pseudoinverse(X)
-        >>> K_plus.shape == (1 + model.n_basis_, 400)
-        True
-        >>> of_a_constant = K_plus @ np.ones(400)  # the constant, and no kernel
-        >>> bool(np.allclose(of_a_constant, np.eye(1 + model.n_basis_)[0], atol=1e-6))
-        True
         """
         return self._pseudoinverse(X, sample_weight, slice(None))
 
 
 @parameters
-class ClassifierParameters(ForwardParameters):
-    """Parameters of the classifier."""
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ForwardParameters._parameter_constraints,
-        "basis": [StrOptions({"per-class", "shared"})],
-    }
-
-    basis: str = "per-class"
-
-
-class OROLSClassifier(ClassifierParameters, Classification, OROLSBase):
+class OROLSClassifier(Classification, OROLSBase):
     """Order-recursive orthogonal least squares classification on ±1 targets, one column a class.
 
     Parameters
@@ -212,6 +190,8 @@ class OROLSClassifier(ClassifierParameters, Classification, OROLSBase):
     True
     """
 
+    basis: str = parameter({"per-class", "shared"}, default="per-class")
+
     def _fit_rows(self, rows: Rows) -> None:
         if self._flat or self.basis == "shared":
             self._keep_one(rows.X, self._select(rows.X, [rows.targets], rows.weight)[0])
@@ -221,7 +201,7 @@ class OROLSClassifier(ClassifierParameters, Classification, OROLSBase):
             self._keep_classes(rows.X, self._select(rows.X, columns, rows.weight))
         self.n_basis_per_class_ = np.array([len(b) for b in self.class_basis_])
 
-    def _keep_classes(self, X: NDArray[np.float64], found: list[dict[str, Any]]) -> None:
+    def _keep_classes(self, X: Array, found: list[dict[str, Any]]) -> None:
         """Take over one model a class on the union of their kernels."""
         pairs = [f["width"][: f["n_basis"]] * len(X) + f["chosen"][: f["n_basis"]] for f in found]
         # by row, then width
@@ -234,9 +214,7 @@ class OROLSClassifier(ClassifierParameters, Classification, OROLSBase):
             coef[mine, column] = f["coef"][:, 0]
         self._keep(X, union % len(X), union // len(X), coef, found)
 
-    def pseudoinverse(
-        self, X: ArrayLike, sample_weight: ArrayLike | None = None, label: Any = None
-    ) -> NDArray[np.float64]:
+    def pseudoinverse(self, X: ArrayLike, sample_weight: ArrayLike | None = None, label: Any = None) -> Array:
         """Return K† = U⁻¹H⁻¹Qᵀ for the design K = [1 k(X, basis)]; with several bases, of the class ``label``.
 
         Parameters

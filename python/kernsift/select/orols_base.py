@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from .. import _core
+from ..base.arrays import Array
 from ..base.canonical import Table, canonical_table, draw_seed
 from ..base.expansion import Expansion, KernelExpansion
-from ..base.kernel import LEARNING_CONSTRAINTS, KernelParameters, parameters, wants_learning
+from ..base.kernel import LearningParameters, parameter, parameters, wants_learning
 from ..base.memory import ROW_VECTORS, check_memory
 from ..base.threads import n_threads
 from ..base.validation import (
+    COUNT,
+    NOT_NEGATIVE,
     Interval,
     RealNotInt,
-    StrOptions,
     check_rows,
     check_some_weight,
     check_weights,
@@ -30,7 +32,7 @@ from .task import kernel_of
 _SMALLEST, _LARGEST = 1e-70, 1e70
 
 
-def _check_columns(kernel: Any, X: NDArray[np.float64]) -> None:
+def _check_columns(kernel: Any, X: Array) -> None:
     """Refuse kernels whose columns have squared norms that leave the range of a double."""
     largest = float(kernel.diagonal(X).max())
     if largest and not _SMALLEST < largest < _LARGEST:
@@ -41,47 +43,24 @@ def _check_columns(kernel: Any, X: NDArray[np.float64]) -> None:
 
 
 @parameters
-class ForwardParameters(KernelParameters):
+class ForwardParameters(LearningParameters):
     """Parameters of the OROLS estimators."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LEARNING_CONSTRAINTS,
-        "gammas": ["array-like", None],
-        "selection": [StrOptions({"residual", "error-reduction"})],
-        "n_candidates": [Interval(Integral, 1, None, closed="left"), None],
-        "candidates": ["array-like", None],
-        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"gcv"})],
-        "stop": [StrOptions({"gcv", "alpha"}), None],
-        "patience": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, 1, closed="left")],
-        "max_basis": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(RealNotInt, 0, 1, closed="right"),
-            None,
-        ],
-        "error_tol": [Interval(Real, 0, 1, closed="left")],
-        "max_condition": [Interval(Real, 1, None, closed="neither")],
-        "fit_intercept": ["boolean"],
-        "cache_size": [Interval(Real, 0, None, closed="left")],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-    }
-
-    gammas: Any = None
-    selection: str = "residual"
-    n_candidates: int | None = None
-    candidates: ArrayLike | None = None
-    alpha: float | str = "gcv"
-    stop: str | None = "gcv"
-    patience: int = 10
-    tol: float = 0.0001
-    max_basis: int | float | None = 500
-    error_tol: float = 0.0
-    max_condition: float = 10000000.0
-    fit_intercept: bool = True
-    cache_size: float = 200
-    n_jobs: int | None = None
-    random_state: Any = None
+    gammas: Any = parameter("array-like", None, default=None)
+    selection: str = parameter({"residual", "error-reduction"}, default="residual")
+    n_candidates: int | None = parameter(COUNT, None, default=None)
+    candidates: ArrayLike | None = parameter("array-like", None, default=None)
+    alpha: float | str = parameter(NOT_NEGATIVE, {"gcv"}, default="gcv")
+    stop: str | None = parameter({"gcv", "alpha"}, None, default="gcv")
+    patience: int = parameter(COUNT, default=10)
+    tol: float = parameter(Interval(Real, 0, 1, closed="left"), default=0.0001)
+    max_basis: int | float | None = parameter(COUNT, Interval(RealNotInt, 0, 1, closed="right"), None, default=500)
+    error_tol: float = parameter(Interval(Real, 0, 1, closed="left"), default=0.0)
+    max_condition: float = parameter(Interval(Real, 1, None, closed="neither"), default=10000000.0)
+    fit_intercept: bool = parameter("boolean", default=True)
+    cache_size: float = parameter(NOT_NEGATIVE, default=200)
+    n_jobs: int | None = parameter(Integral, None, default=None)
+    random_state: Any = parameter("random_state", default=None)
 
 
 class OROLSBase(ForwardParameters, Expansion):
@@ -117,20 +96,20 @@ class OROLSBase(ForwardParameters, Expansion):
             return int(self.max_basis)
         return max(1, int(self.max_basis * n))
 
+    def _way(self) -> dict[str, Any]:
+        """How candidates are compared, as the core names it."""
+        return {
+            "selection": self.selection,
+            "n_candidates": 0 if self.n_candidates is None else int(self.n_candidates),
+            "cache_bytes": float(self.cache_size) * 1e6,
+        }
+
     def _check_memory(self, n: int, d: int, outputs: int, candidates: int, widths: int) -> None:
         unknown = self.max_basis is None and self.stop is not None  # then they come a panel at a time
         most = 1 if unknown else min(self._most(n), candidates * widths, n)
         every = self.selection == "error-reduction" and self.n_candidates is None
         needed = _core.forward_selection_memory(
-            selection=self.selection,
-            n_candidates=0 if self.n_candidates is None else int(self.n_candidates),
-            n=n,
-            d=d,
-            outputs=outputs,
-            candidates=candidates,
-            widths=widths,
-            most=most,
-            cache_bytes=float(self.cache_size) * 1e6,
+            **self._way(), n=n, d=d, outputs=outputs, candidates=candidates, widths=widths, most=most
         )
         check_memory(
             needed + n * ROW_VECTORS,
@@ -140,9 +119,7 @@ class OROLSBase(ForwardParameters, Expansion):
             + (", cache_size" if every else ""),
         )
 
-    def _select(
-        self, X: NDArray[np.float64], targets: list[NDArray[np.float64]], weight: NDArray[np.float64]
-    ) -> list[dict[str, Any]]:
+    def _select(self, X: Array, targets: list[Array], weight: Array) -> list[dict[str, Any]]:
         """Run one selection for each block of targets and keep what the kernels are made of."""
         if self.n_candidates is not None and self.selection == "residual":
             raise ValueError(
@@ -174,9 +151,15 @@ class OROLSBase(ForwardParameters, Expansion):
         for block in np.split(table.targets, ends[:-1], axis=1):
             # Squares of large targets times squares of large columns overflow; a power of two changes no digit.
             unit = 2.0 ** np.floor(np.log2(np.abs(block).max(initial=0.0) or 1.0))
-            rows = table.X, np.ascontiguousarray(block / unit), table.weight
+            rows: dict[str, Any] = {
+                "X": table.X,
+                "Y": np.ascontiguousarray(block / unit),
+                "sample_weight": table.weight,
+            }
             seed = int(random.randint(np.iinfo(np.int32).max))
-            result = self._select_from(kernels, rows, allowed, table.n_weighted, seed)
+            result = _core.forward_selection(
+                kernels, **rows, candidates=allowed, rows=table.n_weighted, seed=seed, **self._settings(len(table.X))
+            )
             result["chosen"] = table.rows[result["chosen"]]
             for name in ("coef", "intercept"):
                 result[name] *= unit
@@ -188,47 +171,30 @@ class OROLSBase(ForwardParameters, Expansion):
         self.n_samples_seen_ = len(X)
         return found
 
-    def _select_from(
-        self,
-        kernels: list[Any],
-        rows: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
-        allowed: NDArray[np.int64],
-        n: float,
-        seed: int,
-    ) -> dict[str, Any]:
-        """One selection from rows, targets and weights that stand for n rows."""
-        X, Y, weight = rows
+    def _settings(self, n: int) -> dict[str, Any]:
+        """Settings of the core for n distinct rows."""
         part = 1.0 if self.max_basis is None else 0.0 if isinstance(self.max_basis, Integral) else float(self.max_basis)
-        return _core.forward_selection(
-            kernels,
-            X=X,
-            Y=Y,
-            sample_weight=weight,
-            candidates=allowed,
-            rows=n,
-            selection=self.selection,
-            n_candidates=0 if self.n_candidates is None else int(self.n_candidates),
-            reestimate=self.alpha == "gcv",
-            alpha=0.0 if self.alpha == "gcv" else float(self.alpha),
-            stop="none" if self.stop is None else self.stop,
-            patience=int(self.patience),
-            tol=float(self.tol),
-            max_basis=self._most(len(X)),
-            part=part,
-            error_tol=float(self.error_tol),
-            max_condition=float(self.max_condition),
-            fit_intercept=bool(self.fit_intercept),
-            seed=seed,
-            threads=n_threads(self.n_jobs),
-            cache_bytes=float(self.cache_size) * 1e6,
-        )
+        return {
+            **self._way(),
+            "reestimate": self.alpha == "gcv",
+            "alpha": 0.0 if self.alpha == "gcv" else float(self.alpha),
+            "stop": "none" if self.stop is None else self.stop,
+            "patience": int(self.patience),
+            "tol": float(self.tol),
+            "max_basis": self._most(n),
+            "part": part,
+            "error_tol": float(self.error_tol),
+            "max_condition": float(self.max_condition),
+            "fit_intercept": bool(self.fit_intercept),
+            "threads": n_threads(self.n_jobs),
+        }
 
     def _keep(
         self,
-        X: NDArray[np.float64],
+        X: Array,
         indices: NDArray[np.int64],
         which: NDArray[np.intp],
-        coef: NDArray[np.float64],
+        coef: Array,
         found: list[dict[str, Any]],
     ) -> None:
         """Take over a model on rows of X, each with one of the kernels, from the selections that led to it."""
@@ -252,38 +218,34 @@ class OROLSBase(ForwardParameters, Expansion):
             several = np.array(values) if name in ("alpha_", "gcv_") else values
             setattr(self, name, values[0] if len(values) == 1 else several)
 
-    def _keep_one(self, X: NDArray[np.float64], found: dict[str, Any]) -> None:
+    def _keep_one(self, X: Array, found: dict[str, Any]) -> None:
         """Take over the model of one selection."""
         m = found["n_basis"]
         self._keep(X, found["chosen"][:m], found["width"][:m], found["coef"], [found])
 
     # --- the fitted model ---
 
-    _expansion: KernelExpansion | None = None
     _has_intercept: bool
-    gammas_: NDArray[np.float64]
+    gammas_: Array
     alpha_: Any
     gcv_: Any
     stopped_by_: Any
-
-    def _model(self) -> KernelExpansion | None:
-        return self._expansion
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(_from_version_0_1(state) if "_coef" in state else state)
 
     @property
-    def gamma_(self) -> NDArray[np.float64]:
+    def gamma_(self) -> Array:
         """Width in use, one per feature; the first of ``gammas``."""
         self._fitted()
         return self.gammas_[0]
 
     @property
-    def basis_gammas_(self) -> NDArray[np.float64]:
+    def basis_gammas_(self) -> Array:
         """Width of each kernel, (n_basis_, n_features_in_)."""
         return self.gammas_[self._fitted().which]
 
-    def _design(self, X: NDArray[np.float64], which: NDArray[np.intp] | slice = slice(None)) -> NDArray[np.float64]:
+    def _design(self, X: Array, which: NDArray[np.intp] | slice = slice(None)) -> Array:
         """[1 k(X, basis)], the constant only with an intercept."""
         model = self._fitted()
         vectors, widths, bias = model.basis[which], model.which[which], int(self._has_intercept)
@@ -294,9 +256,7 @@ class OROLSBase(ForwardParameters, Expansion):
                 design[:, bias + mine] = kernel.matrix(X, np.ascontiguousarray(vectors[mine]))
         return design
 
-    def _pseudoinverse(
-        self, X: ArrayLike, sample_weight: ArrayLike | None, which: NDArray[np.intp] | slice
-    ) -> NDArray[np.float64]:
+    def _pseudoinverse(self, X: ArrayLike, sample_weight: ArrayLike | None, which: NDArray[np.intp] | slice) -> Array:
         X = self._rows(X)
         weight = check_weights(sample_weight, X)
         check_some_weight(weight)

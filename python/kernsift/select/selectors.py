@@ -8,19 +8,21 @@ and a row of weight two is the row twice.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from ..base.arrays import Array
 from ..base.memory import ROW_VECTORS, check_memory
 from ..subset.pruned import prune
 from .orols import OROLSRegressor
 from .task import ALD_TOL, CACHE_SIZE, INDEPENDENT_TOL, Chosen, Task
 
-Array = NDArray[np.float64]
-
 _BLOCK = 64
+# Candidates a step of "efvs", and rows they are judged on.
+_DRAWN = 59
 
 
 def _rows_of(task: Task, indices: NDArray[np.int64]) -> Chosen:
@@ -35,35 +37,30 @@ def _independent(kernel: _core.Kernel, X: Array, which: NDArray[np.int64], tol: 
     return taken
 
 
-def _random(task: Task) -> Chosen:
-    """Rows in random order, those that bring no new direction left out."""
+def _in_order(task: Task, tol: float) -> Chosen:
+    """Rows in random order, each that is novel to those taken before it, until max_basis."""
     which = task.rows.which
-    return _rows_of(task, which[_independent(task.kernel, task.X, which, INDEPENDENT_TOL, task.max_basis)])
-
-
-def _ald(task: Task) -> Chosen:
-    """One pass: each row that is novel to those taken before it, until max_basis."""
-    which = task.rows.which
-    tol = float(task.options.get("novelty_tol", ALD_TOL))
     return _rows_of(task, which[_independent(task.kernel, task.X, which, tol, task.max_basis)])
 
 
-def _efvs_settings(task: Task) -> tuple[int, int, int, str]:
+def _random(task: Task) -> Chosen:
+    return _in_order(task, INDEPENDENT_TOL)
+
+
+def _efvs_settings(task: Task) -> dict[str, Any]:
     n, m = len(task.rows.which), min(task.max_basis, len(task.rows.which))
-    rho, nu = int(task.options.get("n_candidates", 59)), int(task.options.get("n_eval", 59))
-    # both forms choose the same rows; the lazy one costs (rho + nu) m^3 / 3 of what the cached one does on l m^2
-    lazy = 6 * n > (rho + nu) * m or 8 * m * n > CACHE_SIZE * 2**20
-    return m, rho, nu, "lazy" if lazy else "cached"
+    # both forms choose the same rows; the lazy one costs 2 _DRAWN m^3 / 3 of what the cached one does on l m^2
+    lazy = 6 * n > 2 * _DRAWN * m or 8 * m * n > CACHE_SIZE * 2**20
+    return {"n_candidates": _DRAWN, "n_eval": _DRAWN, "max_basis": m, "form": "lazy" if lazy else "cached"}
 
 
 def _efvs(task: Task) -> Chosen:
-    """Efficient feature vector selection, 59 candidates judged on 59 rows."""
-    rows = task.rows
-    m, rho, nu, form = _efvs_settings(task)
+    """Efficient feature vector selection."""
+    rows, settings = task.rows, _efvs_settings(task)
+    tols: dict[str, Any] = {"candidate_tol": INDEPENDENT_TOL, "reconstruction_tol": 0.0}
     taken, _ = _core.select_feature_vectors(
-        task.kernel, task.X, rows.which, weight=rows.weight, n_candidates=rho, n_eval=nu, max_basis=m,
-        candidate_tol=INDEPENDENT_TOL, reconstruction_tol=0.0, seed=task.seed, form=form,
-    )  # fmt: skip
+        task.kernel, task.X, rows.which, weight=rows.weight, seed=task.seed, **tols, **settings
+    )
     return _rows_of(task, rows.which[taken])
 
 
@@ -148,7 +145,7 @@ def _pruned(task: Task) -> Chosen:
 
 #: Every selector by its name.  A new one is one more line.
 SELECTORS: dict[str, Callable[[Task], Chosen]] = {
-    "ald": _ald,
+    "ald": lambda task: _in_order(task, ALD_TOL),
     "efvs": _efvs,
     "greedy": _greedy,
     "kmeans": _kmeans,
@@ -180,24 +177,13 @@ def _doubles(name: str, task: Task) -> float:
     if name in ("greedy", "rpcholesky"):
         taken[name] = _core.pivoted_memory(rows=len(task.affordable), max_basis=m, d=d, block=_BLOCK)
     if name == "efvs":
-        m, rho, nu, form = _efvs_settings(task)
-        taken[name] = _core.feature_vectors_memory(n=rows, d=d, n_candidates=rho, n_eval=nu, max_basis=m, form=form)
+        taken[name] = _core.feature_vectors_memory(n=rows, d=d, **_efvs_settings(task))
     # of a selector without a line of its own: scaled rows and what it makes of them, and `select_independent`
     return taken.get(name, factor + 3 * rows * d) + ROW_VECTORS * n
 
 
 def select(name: str, task: Task, fewer: str = "max_basis") -> Chosen:
-    """Choose a basis by the named selector.
-
-    Parameters
-    ----------
-    name : str
-        A key of `SELECTORS`.
-    task : Task
-        The kernel, rows, weights, size and seed; targets for a supervised selector.
-    fewer : str
-        The parameter that says how many.
-    """
+    """Choose a basis by the selector of that name; `fewer` is the parameter that says how many."""
     if name in SUPERVISED and task.targets is None:
         raise ValueError(f"basis={name!r} looks at y: give y, or choose one of {sorted(set(SELECTORS) - SUPERVISED)}")
     check_memory(_doubles(name, task), f"choosing {task.max_basis} kernels by {name!r}", f"take fewer ({fewer})")

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from ..base.arrays import Array
 from ..base.canonical import Canonical, Table, canonical_rows
 from ..base.kernel import _MEDIAN_ROWS, make_kernel, resolve_gamma
-
-Array = NDArray[np.float64]
 
 #: Squared distance to the span of the others, relative to k(x, x), below which a row is no new direction.
 INDEPENDENT_TOL = 1e-8
@@ -35,7 +34,7 @@ def kernel_for(estimator: Any, gamma: Any, X: Array, rows: Canonical) -> _core.K
         order = np.argsort(keys, kind="stable")
         widths = resolve_gamma(gamma, X[rows.which[order]], rows.weight[order])
     centre = X[rows.which[keys.argmin()]].copy()  # as of a `Table`
-    return _core.Kernel(estimator.kernel, widths, int(estimator.degree), float(estimator.coef0), centre)
+    return make_kernel(estimator, widths, X, rows.weight, centre=centre)
 
 
 def kernel_of(estimator: Any, gamma: Any, table: Table) -> _core.Kernel:
@@ -44,7 +43,7 @@ def kernel_of(estimator: Any, gamma: Any, table: Table) -> _core.Kernel:
     if isinstance(gamma, str) and gamma == "median":
         X = X[table.distinct.which[:_MEDIAN_ROWS]]
         weight = np.ones(len(X))
-    return make_kernel(estimator.kernel, gamma, estimator.degree, estimator.coef0, X, weight, None, table.X[0])
+    return make_kernel(estimator, gamma, X, weight, centre=table.X[0])
 
 
 @dataclass
@@ -59,7 +58,6 @@ class Task:
     targets: Array | None = None  # (n, outputs), for the supervised ones
     fit_intercept: bool = True
     alpha: float | None = None  # None: chosen
-    options: dict[str, Any] = field(default_factory=dict)
     n_weighted: int | None = None  # rows as they were given, where X holds those that repeat once
     _canonical: Canonical | None = None
 

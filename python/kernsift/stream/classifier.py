@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
 
 from .. import _core
+from ..base.arrays import Array
 from ..base.probabilities import softmax
 from ..base.targets import IncrementalClassification, Rows
-from ..base.validation import fit_context, transaction
+from ..base.validation import transaction
 from .learning import Prequential, check_delay
 from .online_model import OnlineModel
 
@@ -25,27 +26,9 @@ class OnlineLSSVMClassifier(IncrementalClassification, OnlineModel):
 
     Parameters
     ----------
-    kernel : {"rbf", "laplacian", "matern32", "matern52", "polynomial", "linear"}, default="rbf"
-    gamma : float, array of shape (n_features,), "scale", "median" or "learn", default="scale"
-    degree, coef0 : int, float
-    alpha : float or "gcv", default=0.1
-    max_basis : int or None, default=500
-    novelty_tol : float, default=1e-2
-    usefulness_tol : float, default=1e-4
-    admission : {"product", "two-part", "per-sample", "novelty"}, default="product"
-    fit_intercept : bool, default=True
-    engine : {"orthonormal", "inverse"}, default="orthonormal"
-    swap_until : int, None or "auto", default="auto"
-    exact_rows : int or "auto", default="auto"
-    oversample : int, default=1
-    hysteresis : float in (0, 1], default=1.0
-    forgetting : float in [1e-6, 1], default=1.0
-    learn_rows : int, default=2000
-    window : int or None, default=None
-    n_jobs : int or None, default=None
-    random_state : int, RandomState or None
-    verbose : int or bool, default=0
-        All as in :class:`OnlineLSSVMRegressor`.
+    kernel, gamma, degree, coef0, alpha, max_basis, novelty_tol, usefulness_tol, admission, fit_intercept, engine, \
+swap_until, exact_rows, oversample, hysteresis, forgetting, linear, learn_rows, window, n_jobs, random_state, verbose
+        As in :class:`OnlineLSSVMRegressor`.
 
     Attributes
     ----------
@@ -59,6 +42,7 @@ class OnlineLSSVMClassifier(IncrementalClassification, OnlineModel):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from sklearn.datasets import make_moons
     >>> from kernsift import OnlineLSSVMClassifier
     >>> X, y = make_moons(600, noise=0.2, random_state=7)
@@ -69,9 +53,14 @@ class OnlineLSSVMClassifier(IncrementalClassification, OnlineModel):
     A stream names its classes in the first call; probabilities add up to one:
 
     >>> model = OnlineLSSVMClassifier(gamma=2.0).partial_fit(X[:100], y[:100], classes=[0, 1])
-    >>> model = model.partial_fit(X[100:], y[100:])
-    >>> model.predict_proba(X[:2]).sum(axis=1).round(6)
-    array([1., 1.])
+    >>> error = model.prequential(X[100:500], y[100:500]).error
+    >>> for x, label in zip(X[500:], y[500:]):
+    ...     error = np.append(error, model.predict_one(x) != label)
+    ...     model.update(x, label)
+    >>> bool(np.mean(error) < 0.1)
+    True
+    >>> model.predict_proba(X[:2]).sum(axis=1).round(6), model.predict_proba_one(X[0]).shape
+    (array([1., 1.]), (2,))
     >>> bool(((model.decision_function(X) > 0) == (model.predict(X) == 1)).all())
     True
     >>> model.refit(X, y).n_basis_ < 60  # a second pass on the kernels found
@@ -87,28 +76,11 @@ class OnlineLSSVMClassifier(IncrementalClassification, OnlineModel):
         self._fitted()
         return float(np.exp(self._calibration[0]))
 
-    def _calibrate(self, apriori: NDArray[np.float64], rows: Rows) -> None:
+    def _calibrate(self, apriori: Array, rows: Rows) -> None:
         known = ~np.isnan(apriori[:, 0])
         if not known.all():
             apriori, rows = apriori[known], Rows(*(part[known] for part in rows))
         self._calibration = _core.calibrate(apriori, rows.targets, rows.weight, *self._calibration)
-
-    @fit_context(prefer_skip_nested_validation=True)
-    def refit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, new_widths: bool = False
-    ) -> Self:
-        """Learn the rows afresh on the present basis; see :meth:`OnlineLSSVMRegressor.refit`.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-        new_widths : bool, default=False
-            With gamma="learn": learn the widths anew from these rows, and with them the basis.
-        """
-        self._refit(X, y, sample_weight, new_widths)
-        return self
 
     def prequential(
         self,
@@ -136,16 +108,6 @@ class OnlineLSSVMClassifier(IncrementalClassification, OnlineModel):
             Named tuple ``y_pred, error, n_basis, std``: labels, 1.0 where they are wrong and 0.0 where right, kernels
             before each row, and None.  Where a row is not predicted the label is None and the error NaN: of a fresh
             model as in :meth:`OnlineLSSVMRegressor.prequential`.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sklearn.datasets import make_moons
-        >>> from kernsift import OnlineLSSVMClassifier
-        >>> X, y = make_moons(600, noise=0.2, random_state=7)
-        >>> result = OnlineLSSVMClassifier(gamma=2.0).prequential(X, y)
-        >>> bool(np.nanmean(result.error) < 0.1)
-        True
         """
         check_delay(delay)
         with transaction(self) as new:
@@ -162,7 +124,7 @@ class OnlineLSSVMClassifier(IncrementalClassification, OnlineModel):
             y_pred = np.where(known, y_pred, None)
         return Prequential(y_pred, error, n_basis, None)
 
-    def update(self, x: NDArray[np.float64], y: Any, sample_weight: float = 1.0) -> None:
+    def update(self, x: Array, y: Any, sample_weight: float = 1.0) -> None:
         """Learn one row without scikit-learn's validation, in microseconds.
 
         Parameters
@@ -174,17 +136,6 @@ class OnlineLSSVMClassifier(IncrementalClassification, OnlineModel):
         Notes
         -----
         The labels must be known: from ``fit``, or from ``classes=`` in the first ``partial_fit`` or ``prequential``.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import make_moons
-        >>> from kernsift import OnlineLSSVMClassifier
-        >>> X, y = make_moons(600, noise=0.2, random_state=7)
-        >>> model = OnlineLSSVMClassifier(gamma=2.0).partial_fit(X[:50], y[:50], classes=[0, 1])
-        >>> for x, label in zip(X[50:], y[50:]):
-        ...     model.update(x, label)
-        >>> model.n_samples_seen_
-        600
         """
         core = self._core
         if core is None or self._warm_up is not None:
@@ -212,7 +163,7 @@ class OnlineLSSVMClassifier(IncrementalClassification, OnlineModel):
         row, weight = np.reshape(target, (1, -1)), np.array([sample_weight], dtype=np.float64)
         self._calibration = _core.calibrate(apriori[None, :], row, weight, *self._calibration)
 
-    def predict_one(self, x: NDArray[np.float64]) -> Any:
+    def predict_one(self, x: Array) -> Any:
         """Predict the label of one row without scikit-learn's validation.
 
         Parameters
@@ -225,7 +176,7 @@ class OnlineLSSVMClassifier(IncrementalClassification, OnlineModel):
         """
         return self._label_of(self._scores_of_one(x))
 
-    def predict_proba_one(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def predict_proba_one(self, x: Array) -> Array:
         """Predict the probability of each class for one row without scikit-learn's validation.
 
         Parameters
@@ -235,14 +186,5 @@ class OnlineLSSVMClassifier(IncrementalClassification, OnlineModel):
         Returns
         -------
         ndarray of shape (n_classes,)
-
-        Examples
-        --------
-        >>> from sklearn.datasets import make_moons
-        >>> from kernsift import OnlineLSSVMClassifier
-        >>> X, y = make_moons(600, noise=0.2, random_state=7)
-        >>> model = OnlineLSSVMClassifier(gamma=2.0).fit(X, y)
-        >>> bool(model.predict_proba_one(X[0])[y[0]] > 0.5)
-        True
         """
         return softmax(self._scores_of_one(x)[None, :], self.temperature_)[0]

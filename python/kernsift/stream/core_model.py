@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ..base.arrays import Array
 from ..base.expansion import Expansion
 from ..base.validation import check_unchanged
 from ..io.core_state import pack, unpack
@@ -62,7 +60,7 @@ class CoreModel(Expansion):
         return float(self._begun_with["alpha"])
 
     @property
-    def gamma_(self) -> NDArray[np.float64]:
+    def gamma_(self) -> Array:
         """Width in use, one per feature."""
         return self._fitted().kernel.gamma
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from numbers import Real
+from typing import Any
 
-from ..base.kernel import KERNEL_CONSTRAINTS, KernelParameters, parameters
-from ..base.validation import Interval, StrOptions
+from numpy.typing import ArrayLike
+
+from ..base.kernel import KernelParameters, parameter, parameters
+from ..base.validation import COUNT, NOT_NEGATIVE, Interval
 from .online import OnlineLSSVMRegressor
+from .parameters import LEAST_MEMORY
 
 ON_FULL = ("stop", "drop-oldest", "prune")
 
@@ -16,23 +19,15 @@ ON_FULL = ("stop", "drop-oldest", "prune")
 class KRLSParameters(KernelParameters):
     """Parameters of `KRLSRegressor`."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **KERNEL_CONSTRAINTS,
-        "novelty_tol": [Interval(Real, 0, 1, closed="left")],
-        "max_basis": [Interval(Integral, 1, None, closed="left"), None],
-        "alpha": [Interval(Real, 0, None, closed="left")],
-        "on_full": [StrOptions(set(ON_FULL))],
-        "forgetting": [Interval(Real, 1e-6, 1, closed="both")],
-        "random_state": ["random_state"],
-    }
-
-    novelty_tol: float = 1e-3
-    max_basis: int | None = None
-    alpha: float | str = 0.0
-    on_full: str = "stop"
-    forgetting: float = 1.0
+    novelty_tol: float = parameter(Interval(Real, 0, 1, closed="left"), default=1e-3)
+    max_basis: int | None = parameter(COUNT, None, default=None)
+    alpha: float | str = parameter(NOT_NEGATIVE, default=0.0)
+    on_full: str = parameter(set(ON_FULL), default="stop")
+    forgetting: float | str | ArrayLike = parameter(
+        Interval(Real, LEAST_MEMORY, 1, closed="both"), "array-like", default=1.0
+    )
     n_jobs: int | None = None
-    random_state: Any = None
+    random_state: Any = parameter("random_state", default=None)
 
 
 class KRLSRegressor(KRLSParameters, OnlineLSSVMRegressor):
@@ -57,9 +52,9 @@ class KRLSRegressor(KRLSParameters, OnlineLSSVMRegressor):
     on_full : {"stop", "drop-oldest", "prune"}, default="stop"
         What a novel row means once there are ``max_basis`` kernels: nothing more than any other row (the dictionary is
         frozen, and ``audit_`` counts the rows so), the oldest kernel leaves, or the kernel that lowers the cost least.
-    forgetting : float in [1e-6, 1], default=1.0
-        Weight of a row against the one after it; below 1 it needs ``alpha > 0``.  What holds of the ridge and of
-        standard deviations then: :class:`OnlineLSSVMRegressor`.
+    forgetting : float in [1e-6, 1] or list of floats, default=1.0
+        How much the past keeps of its weight with each row; several memories compete.  Below 1 it needs ``alpha > 0``:
+        :class:`OnlineLSSVMRegressor`.
     n_jobs : int or None, default=None
         Threads for predictions.
     random_state : int, RandomState or None
@@ -105,3 +100,4 @@ class KRLSRegressor(KRLSParameters, OnlineLSSVMRegressor):
     oversample = 1
     hysteresis = 1.0
     window = None
+    linear = False

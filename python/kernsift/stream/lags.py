@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..base.arrays import Array
 from ..base.validation import check_array
 
 
 def lag_embed(
     series: ArrayLike, lags: int | Iterable[int], horizon: int = 1, *, target: int | None = None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Array, Array]:
     """Rows of past values, each with the value some steps ahead.
 
     Row i of X holds, for t = i + max(lags), the values x[t - lag] of every column and lag; its target is

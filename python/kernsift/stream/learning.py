@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import NotFittedError
 
-from .._core import Kernel
-from ..base.kernel import resolve_gamma, wants_learning
+from ..base.arrays import Array
+from ..base.kernel import make_kernel, wants_learning
 from ..base.reports import CallbackSupport, in_blocks, stopped
 from ..base.targets import Rows
 from ..base.threads import n_threads
@@ -19,8 +19,6 @@ from ..widths.learn_gamma import learned_width
 from .core_model import OUTCOMES
 from .parameters import ENGINES, OnlineParameters
 from .ridge import choose_if_due, until_choices
-
-Array = NDArray[np.float64]
 
 # Rows that `update` and `prequential` keep before they begin a stream with gamma="scale" or "median", whose widths come
 # from these rows.  (A first `partial_fit` takes them from its block.)
@@ -61,9 +59,6 @@ class Learning(CallbackSupport, OnlineParameters):
     _former = ("learned_gamma_", "_warm_up", "_waiting", "_calibration")
     _exact_apriori = False  # whether the predictions made before each row was learned must be exact
 
-    def _checked(self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None, *, begin: bool = True) -> Rows:
-        raise NotImplementedError
-
     def _calibrate(self, apriori: Array, rows: Rows) -> None:
         """Learn from predictions made before their rows were learned; the classifier does."""
 
@@ -90,11 +85,9 @@ class Learning(CallbackSupport, OnlineParameters):
 
     def _begin(self, rows: Rows, whole: bool = False, gamma: Any = None) -> Any:
         """Make the core for a stream that begins with these rows, and ends with them where they are the `whole`."""
-        widths = resolve_gamma(self.gamma if gamma is None else gamma, rows.X, rows.weight, self.random_state)
-        centre = np.ascontiguousarray(rows.X[0])
-        kernel = Kernel(self.kernel, widths, int(self.degree), float(self.coef0), centre)
-        n_outputs = rows.targets.shape[1]
-        core = ENGINES[self.engine](kernel, n_outputs, **self._settings(len(rows.X), n_outputs, whole))
+        gamma = self.gamma if gamma is None else gamma
+        kernel = make_kernel(self, gamma, rows.X, rows.weight, self.random_state)
+        core = ENGINES[self.engine](kernel, rows.targets.shape[1], **self._settings(kernel, rows, whole))
         how = ("n_jobs", "verbose")  # these change how rows are learned, not what
         self._begun_with = {name: value for name, value in self.get_params(deep=False).items() if name not in how}
         return core
@@ -174,31 +167,6 @@ class Learning(CallbackSupport, OnlineParameters):
             else:
                 yield rows, False
 
-    def _refit(self, X: ArrayLike, y: ArrayLike, sample_weight: Any, new_widths: bool) -> None:
-        core = self._fitted()
-        rows = self._next(X, y, sample_weight)
-        if self.engine == "inverse":
-            raise ValueError("refit goes beyond the papers and engine='inverse' is their literal form")
-        self._needs_ridge("refit")
-        if self._warm_up is not None:
-            raise ValueError(
-                f"refit needs the widths, and with gamma='learn' they come with row {self.learn_rows} (learn_rows): "
-                "use partial_fit until then, or fit"
-            )
-        if self.window is not None:
-            raise ValueError("refit learns all its rows and window keeps the last: fit again instead")
-        check_some_weight(rows.weight)
-        if new_widths:
-            if not wants_learning(self.gamma):
-                raise ValueError(f"new_widths=True learns the widths again, and gamma={self.gamma!r} gives them")
-            with transaction(self, *self._former) as new:
-                new._fit_rows(rows)
-            core = self._core
-        check_rows(core.kernel, rows.X)
-        core.refit(*rows, n_threads(self.n_jobs))
-        if self.alpha == "gcv":
-            core.choose_ridge()
-
     def _needs_ridge(self, what: str) -> None:
         if self.alpha_ == 0:
             raise ValueError(f"{what} needs alpha > 0: without a ridge there is no prior; set alpha and fit again")
@@ -232,6 +200,7 @@ class Learning(CallbackSupport, OnlineParameters):
         blocks = delay == 0 and not return_std and self.window is None
         mean, n_basis = np.full(rows.targets.shape, np.nan), np.zeros(n, dtype=np.int64)
         variance = np.full(rows.targets.shape, np.nan) if return_std else None
+        members: Array = np.empty((0, 0))  # what each memory predicts, where it is learned from later
         learned, step = 0, 0  # step i predicts row i and learns row i - delay
         if self._core is None and self._rows_to_begin() == 1 and self._waiting is None:
             one = Rows(rows.X[:1], rows.targets[:1], np.ones(1))
@@ -254,7 +223,9 @@ class Learning(CallbackSupport, OnlineParameters):
                     grown = np.cumsum(outcome == OUTCOMES.index("admitted"))
                     n_basis[part] = before + np.concatenate([[0], grown[:-1]])
                 else:
-                    found = core.prequential(*rows, delay, return_std, step, last)
+                    if delay and not len(members):
+                        members = np.full((n, rows.targets.shape[1] * len(core.memories[0])), np.nan)
+                    found = core.prequential(*rows, delay, return_std, step, last, members)
                     now = slice(step, min(last, n))
                     mean[now], n_basis[now] = found[0][now], found[2][now]
                     if variance is not None:
@@ -284,7 +255,7 @@ class Learning(CallbackSupport, OnlineParameters):
             new._learn(rows, restart=False)
             return True
 
-    def _scores_of_one(self, x: NDArray[np.float64]) -> Array:
+    def _scores_of_one(self, x: Array) -> Array:
         core = self._core or self._ready()
         try:
             return core.predict_one(x)

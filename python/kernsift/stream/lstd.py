@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from numbers import Real
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
+from ..base.arrays import Array
 from ..base.estimator import in_precision_of
-from ..base.kernel import KERNEL_CONSTRAINTS, KernelParameters, make_kernel, parameters
+from ..base.kernel import KernelParameters, make_kernel, parameter, parameters
 from ..base.validation import (
+    COUNT,
+    NOT_NEGATIVE,
+    POSITIVE,
     Interval,
-    StrOptions,
     as_targets,
     check_array,
     check_rows,
@@ -26,34 +29,7 @@ from .core_model import ADMISSIONS, CoreModel
 
 
 @parameters
-class LSTDParameters(KernelParameters):
-    """Parameters of `KernelLSTD`."""
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **KERNEL_CONSTRAINTS,
-        "alpha": [Interval(Real, 0, None, closed="neither")],
-        "discount": [Interval(Real, 0, 1, closed="both")],
-        "trace_decay": [Interval(Real, 0, 1, closed="both")],
-        "max_basis": [Interval(Integral, 1, None, closed="left"), None],
-        "novelty_tol": [Interval(Real, 0, None, closed="left")],
-        "usefulness_tol": [Interval(Real, 0, None, closed="left")],
-        "admission": [StrOptions(set(ADMISSIONS))],
-        "criterion": [StrOptions({"lstd", "brm"})],
-        "random_state": ["random_state"],
-    }
-
-    alpha: float = 0.1
-    discount: float = 0.99
-    trace_decay: float = 0.0
-    max_basis: int | None = 500
-    novelty_tol: float = 0.01
-    usefulness_tol: float = 0.0001
-    admission: str = "novelty"
-    criterion: str = "lstd"
-    random_state: Any = None
-
-
-class KernelLSTD(LSTDParameters, CoreModel):
+class KernelLSTD(KernelParameters, CoreModel):
     """Least-squares temporal differences on a small basis of kernels that follows the transitions.
 
     The value of a policy, V(s) = E[r + g r' + g² r'' + ...] for the discount g, from transitions (s, r, s') it makes:
@@ -127,6 +103,16 @@ class KernelLSTD(LSTDParameters, CoreModel):
     array([1.  , 1.5 , 1.75])
     """
 
+    alpha: float = parameter(POSITIVE, default=0.1)
+    discount: float = parameter(Interval(Real, 0, 1, closed="both"), default=0.99)
+    trace_decay: float = parameter(Interval(Real, 0, 1, closed="both"), default=0.0)
+    max_basis: int | None = parameter(COUNT, None, default=500)
+    novelty_tol: float = parameter(NOT_NEGATIVE, default=0.01)
+    usefulness_tol: float = parameter(NOT_NEGATIVE, default=0.0001)
+    admission: str = parameter(set(ADMISSIONS), default="novelty")
+    criterion: str = parameter({"lstd", "brm"}, default="lstd")
+    random_state: Any = parameter("random_state", default=None)
+
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(
         self,
@@ -186,8 +172,8 @@ class KernelLSTD(LSTDParameters, CoreModel):
         self._core = core
         core.learn(states, rewards, after, ends, starts)
 
-    def _begin(self, S: NDArray[np.float64]) -> Any:
-        kernel = make_kernel(self.kernel, self.gamma, self.degree, self.coef0, S, np.ones(len(S)), self.random_state)
+    def _begin(self, S: Array) -> Any:
+        kernel = make_kernel(self, self.gamma, S, np.ones(len(S)), self.random_state)
         self._begun_with = self.get_params(deep=False)
         return _core.KernelLSTD(
             kernel,
@@ -201,7 +187,7 @@ class KernelLSTD(LSTDParameters, CoreModel):
             residual=self.criterion == "brm",
         )
 
-    def predict(self, S: ArrayLike) -> NDArray[np.float64]:
+    def predict(self, S: ArrayLike) -> Array:
         """Return the value of each state, (n_states,).
 
         Parameters
@@ -216,7 +202,7 @@ class KernelLSTD(LSTDParameters, CoreModel):
         return self._fitted().is_next
 
     @property
-    def trace_(self) -> NDArray[np.float64]:
+    def trace_(self) -> Array:
         """The eligibility trace on the kernels."""
         return self._fitted().trace
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..base.arrays import Array
 from ..base.targets import IncrementalRegression
 from ..base.threads import n_threads
-from ..base.validation import fit_context, transaction
+from ..base.validation import transaction
 from .learning import Prequential, check_delay
 from .online_model import OnlineModel
 
@@ -19,8 +20,8 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
 
     Each row is learned in O(m²) for m kernels, whatever the number of rows seen [1]_.  A row becomes a kernel when
     it is novel and useful; at ``max_basis`` the kernel that lowers the cost least leaves.  The model is the exact
-    minimiser of its regularised cost after every row (with ``forgetting`` below 1 for a ridge near ``alpha``, see
-    there).
+    minimiser of its regularised cost after every row.  On streams (``partial_fit``, ``update``, ``prequential``)
+    several such models of different memories compete, so that nobody has to know how fast the world changes.
 
     Parameters
     ----------
@@ -66,12 +67,14 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
     hysteresis : float in (0, 1], default=1.0
         At the cap a newcomer must be 1 / hysteresis times as useful as the kernel that leaves: fewer swaps, fewer
         rows that never saw the later kernels.
-    forgetting : float in [1e-6, 1], default=1.0
-        Weight of a row against the one after it.  The ridge is restored now and then: between two such steps it falls
-        with the rows, so that it lies between 0.82 and 1 / forgetting times ``alpha``, by the number of rows since the
-        last.  The model is the minimiser for that ridge, not for ``alpha`` exactly; predictions differ by 0.2 to 5 %
-        for values from 0.9 to 0.999.  ``predict(return_std=True)`` is then too wide: about twice the error in a steady
-        state at 0.99.
+    forgetting : "auto", float in [1e-6, 1] or list of floats, default="auto"
+        How much the past keeps of its weight with each row.  Several memories compete on one dictionary: each returns
+        to the prior at its own rate, and their predictions are averaged by how well each did lately; ``experts_`` says
+        which.  "auto" is (1, 0.9995, 0.998, 0.99) on streams, and a single memory that forgets nothing in ``fit``, with
+        ``window``, ``exact_rows`` or alpha=0.  A number is one memory.  The first decides on the dictionary.
+    linear : bool or "auto", default="auto"
+        A linear part beside the kernels, with the same prior.  "auto" adds it to streams of stationary kernels where
+        the features are at most half of ``max_basis``, and not in ``fit``.
     learn_rows : int, default=2000
         Rows of positive weight that gamma="learn" waits for and keeps until then; ``fit`` learns from what it gets.
     window : int or None, default=None
@@ -93,6 +96,10 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
         Kernels, rows seen, rows too close to the basis for the arithmetic.
     cost_, gcv_, noise_variance_, log_evidence_ : float or ndarray
         Read off the state, without the rows.
+    linear_coef_ : ndarray
+        Slopes of the linear part, which f(x) has besides; zeros without one.
+    experts_ : list of dict
+        The memories with their weights and recent errors.
     audit_ : dict
         Counts of rows admitted, evicted and rejected, by rule.
     learned_gamma_ : dict
@@ -109,10 +116,27 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
     >>> X = np.random.default_rng(7).uniform(-3, 3, (600, 1))
     >>> y = np.sinc(X[:, 0])
     >>> model = OnlineLSSVMRegressor(gamma=1.0)
-    >>> for block in range(0, 600, 100):
+    >>> for block in range(0, 400, 100):
     ...     model = model.partial_fit(X[block:block + 100], y[block:block + 100])
-    >>> bool(np.abs(model.predict(X) - np.sinc(X[:, 0])).max() < 0.1)
+    >>> bool(np.abs(model.predict(X) - y).max() < 0.1)
     True
+
+    Rows one at a time, predicted and then learned; the standard deviation, large far from the rows:
+
+    >>> errors = model.prequential(X[400:500], y[400:500]).error
+    >>> for x, target in zip(X[500:], y[500:]):
+    ...     errors = np.append(errors, target - model.predict_one(x))
+    ...     model.update(x, target)
+    >>> bool(np.abs(errors).max() < 0.1)
+    True
+    >>> mean, std = model.predict([[0.0], [30.0]], return_std=True)
+    >>> bool(2 * std[0] < std[1])
+    True
+
+    A second pass over the rows, and fewer kernels:
+
+    >>> model.refit(X, y).prune(8).n_basis_, model.health()["sound"]
+    (8, True)
     """
 
     def _n_outputs(self) -> int | None:
@@ -120,36 +144,6 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
         if self._core is not None:
             return int(self._core.n_outputs)
         return None if kept is None else kept.targets.shape[1]
-
-    @fit_context(prefer_skip_nested_validation=True)
-    def refit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, new_widths: bool = False
-    ) -> Self:
-        """Learn the rows afresh on the present basis: a second pass that removes the loss of the first.
-
-        The basis stays; the coefficients become those of the exact subset-of-regressors solution for these rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        sample_weight : array-like of shape (n_samples,), optional
-        new_widths : bool, default=False
-            With gamma="learn": learn the widths anew from these rows, and with them the basis.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from kernsift import OnlineLSSVMRegressor
-        >>> X = np.random.default_rng(7).uniform(-3, 3, (400, 1))
-        >>> y = np.sinc(X[:, 0])
-        >>> model = OnlineLSSVMRegressor(gamma=1.0, max_basis=12).partial_fit(X, y)
-        >>> one_pass = model.score(X, y)
-        >>> bool(model.refit(X, y).score(X, y) > one_pass)
-        True
-        """
-        self._refit(X, y, sample_weight, new_widths)
-        return self
 
     def prequential(
         self,
@@ -184,15 +178,8 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
         the ``delay`` rows after them, whose predictions would know targets too early.  With gamma as a number every row
         is predicted, the first by 0.
 
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from kernsift import OnlineLSSVMRegressor
-        >>> t = np.arange(500) / 20
-        >>> X, y = np.column_stack([np.sin(t), np.cos(t)]), np.sin(2 * t)
-        >>> result = OnlineLSSVMRegressor(gamma=1.0, alpha=0.01).prequential(X, y)
-        >>> bool(np.abs(result.error[-100:]).max() < 0.05)
-        True
+        With ``delay`` the memories are weighed by what they predicted when the row came.  ``update`` cannot know that:
+        it weighs them by what they would predict when the target is there.
         """
         check_delay(delay)
         with transaction(self) as new:
@@ -205,7 +192,7 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
         std = None if variance is None else self._columns(np.sqrt(variance))
         return Prequential(self._columns(mean), self._columns(rows.targets - mean), n_basis, std)
 
-    def update(self, x: NDArray[np.float64], y: float | NDArray[np.float64], sample_weight: float = 1.0) -> None:
+    def update(self, x: Array, y: float | Array, sample_weight: float = 1.0) -> None:
         """Learn one row without scikit-learn's validation, in microseconds.
 
         Parameters
@@ -219,18 +206,6 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
         ``update`` may begin a stream.  With gamma="scale" or "median" it keeps the first 100 rows, from which the width
         is then taken (with "learn", ``learn_rows`` if that is fewer), and learns them together; until then
         ``predict_one`` raises :class:`sklearn.exceptions.NotFittedError`.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from kernsift import OnlineLSSVMRegressor
-        >>> X = np.random.default_rng(7).uniform(-3, 3, (400, 1))
-        >>> y = np.sinc(X[:, 0])
-        >>> model = OnlineLSSVMRegressor(gamma=1.0).partial_fit(X[:100], y[:100])
-        >>> for x, target in zip(X[100:], y[100:]):
-        ...     model.update(x, target)
-        >>> model.n_samples_seen_
-        400
         """
         core = self._core
         if core is None or self._warm_up is not None:
@@ -239,7 +214,7 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
         target = y if isinstance(y, float) else np.atleast_1d(np.asarray(y, dtype=np.float64))
         self._learn_one(core, x, target, sample_weight)
 
-    def predict_one(self, x: NDArray[np.float64]) -> Any:
+    def predict_one(self, x: Array) -> Any:
         """Predict one row without scikit-learn's validation; NaN and infinity are refused.
 
         Parameters
@@ -249,22 +224,10 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
         Returns
         -------
         float, or ndarray of shape (n_outputs,)
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from kernsift import OnlineLSSVMRegressor
-        >>> X = np.random.default_rng(7).uniform(-3, 3, (400, 1))
-        >>> y = np.sinc(X[:, 0])
-        >>> model = OnlineLSSVMRegressor(gamma=1.0).fit(X, y)
-        >>> bool(abs(model.predict_one(np.array([0.0])) - 1.0) < 0.1)
-        True
         """
         mean = self._scores_of_one(x)
         return mean.item() if self._flat else mean
 
-    def _mean_and_variance(self, X: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _mean_and_variance(self, X: Array) -> tuple[Array, Array]:
         self._needs_ridge("predict(return_std=True)")
-        mean, spread, delta, noise, alpha = self._fitted().predict_with_spread(X, n_threads(self.n_jobs))
-        # [MATH 1.9] alpha w'Cw + delta in units of the prior, whose scale is noise / alpha; plus the noise itself
-        return mean, (1.0 + spread + delta / alpha)[:, None] * noise
+        return self._fitted().predict_with_variance(X, n_threads(self.n_jobs))

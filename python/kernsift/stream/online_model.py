@@ -1,16 +1,63 @@
-"""What the online regressor and classifier share beside learning: attributes, `health` and `prune`."""
+"""What the online regressor and classifier share beside learning: attributes, `refit`, `prune` and `health`."""
 
 from __future__ import annotations
 
 from numbers import Integral
 from typing import Any, Self
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..base.kernel import wants_learning
+from ..base.threads import n_threads
+from ..base.validation import check_rows, check_some_weight, fit_context, transaction
 from .health import health
 from .learning import Learning
 
 
 class OnlineModel(Learning):
     """Attributes and deletion of kernels, for any targets."""
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def refit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, new_widths: bool = False
+    ) -> Self:
+        """Learn the rows afresh on the present basis: a second pass that removes the loss of the first.
+
+        The basis stays; the coefficients become those of the exact subset-of-regressors solution for these rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like of shape (n_samples,), optional
+        new_widths : bool, default=False
+            With gamma="learn": learn the widths anew from these rows, and with them the basis.
+        """
+        core = self._fitted()
+        rows = self._next(X, y, sample_weight)
+        if self.engine == "inverse":
+            raise ValueError("refit goes beyond the papers and engine='inverse' is their literal form")
+        self._needs_ridge("refit")
+        if self._warm_up is not None:
+            raise ValueError(
+                f"refit needs the widths, and with gamma='learn' they come with row {self.learn_rows} (learn_rows): "
+                "use partial_fit until then, or fit"
+            )
+        if self.window is not None:
+            raise ValueError("refit learns all its rows and window keeps the last: fit again instead")
+        check_some_weight(rows.weight)
+        if new_widths:
+            if not wants_learning(self.gamma):
+                raise ValueError(f"new_widths=True learns the widths again, and gamma={self.gamma!r} gives them")
+            with transaction(self, *self._former) as new:
+                new._fit_rows(rows)
+            core = self._core
+        check_rows(core.kernel, rows.X)
+        core.refit(*rows, n_threads(self.n_jobs))
+        if self.alpha == "gcv":
+            core.choose_ridge()
+        return self
 
     def prune(self, n_basis: int | None = None) -> Self:
         """Delete the kernels that lower the cost least, one by one; the model stays exact for the others.
@@ -19,18 +66,6 @@ class OnlineModel(Learning):
         ----------
         n_basis : int, optional
             Kernels to keep; ``max_basis`` by default, which with ``oversample`` is fewer than there are.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from kernsift import OnlineLSSVMRegressor
-        >>> X = np.random.default_rng(7).uniform(-3, 3, (400, 1))
-        >>> y = np.sinc(X[:, 0])
-        >>> model = OnlineLSSVMRegressor(gamma=1.0).fit(X, y)
-        >>> model.prune(8).n_basis_
-        8
-        >>> bool(model.score(X, y) > 0.95)
-        True
         """
         core = self._fitted()
         self._needs_ridge("prune")
@@ -52,9 +87,35 @@ class OnlineModel(Learning):
         """Log marginal likelihood of the Gaussian process with this basis, at its best signal scale."""
         if self.alpha_ == 0:  # no such attribute, rather than an error where a page lists all there are
             raise AttributeError("log_evidence_ needs alpha > 0: without a ridge there is no prior; fit again with one")
-        if self.forgetting < 1:
-            raise AttributeError("log_evidence_ has no meaning for a stream that forgets (forgetting < 1)")
+        if list(self._fitted().memories[0]) != [1.0]:
+            raise AttributeError("log_evidence_ has no meaning for a stream that forgets: fit with forgetting=1.0")
         return self._columns(self._fitted().log_evidence)
+
+    @property
+    def linear_coef_(self) -> Any:
+        """Slopes of the linear part, (n_features_in_,) or (n_features_in_, outputs); zeros for a model without one."""
+        slopes = self._fitted().slopes
+        if slopes.size == 0:
+            slopes = np.zeros((self.n_features_in_, len(self._fitted().intercept)))
+        return self._columns(slopes)
+
+    @property
+    def experts_(self) -> list[dict[str, Any]]:
+        """The memories that compete, with ``forgetting``, ``weight`` and ``error``.
+
+        The error is the root mean square of the last predictions made before their rows were learned, one an output; it
+        is kept, and weights change, where there are two memories or more.
+        """
+        kept, weights, errors = self._fitted().memories
+        return [
+            {"forgetting": memory, "weight": weight, "error": self._columns(error)}
+            for memory, weight, error in zip(kept, weights.tolist(), errors.T, strict=True)
+        ]
+
+    @property
+    def _in_single(self) -> bool:  # type: ignore[override]
+        """The linear part of a row is computed in double."""
+        return self._core is None or self._core.slopes.size == 0
 
     @property
     def n_refused_(self) -> int:
@@ -82,16 +143,6 @@ class OnlineModel(Learning):
             learned as configured; ``kernel_condition`` and ``inverse_condition``, of the kernel matrix and of the kept
             inverse; ``kernel_error``, how far the kept factor (or inverse) is from that matrix; and the counts of
             ``audit_``.  A model that is not sound should be fitted again.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from kernsift import OnlineLSSVMRegressor
-        >>> X = np.random.default_rng(7).uniform(-3, 3, (400, 1))
-        >>> y = np.sinc(X[:, 0])
-        >>> found = OnlineLSSVMRegressor(gamma=1.0).fit(X, y).health()
-        >>> found["sound"], found["problems"]
-        (True, [])
         """
         limits = []
         if self.n_refused_ > 0:

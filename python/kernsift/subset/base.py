@@ -5,22 +5,24 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
 
 from .. import _core
+from ..base.arrays import Array
 from ..base.canonical import Table, canonical_table, draw_seed
 from ..base.expansion import Expansion, KernelExpansion
-from ..base.kernel import LEARNING_CONSTRAINTS, KernelParameters, parameters
+from ..base.kernel import LearningParameters, parameter, parameters
 from ..base.progress import progress
 from ..base.targets import Rows
 from ..base.threads import n_threads
 from ..base.validation import (
+    COUNT,
+    NOT_NEGATIVE,
     Interval,
-    StrOptions,
     check_rows,
     check_some_weight,
     check_unchanged,
@@ -38,44 +40,27 @@ from .polish import check_polish, polish
 from .pruned import Path
 from .state import FAST_GROWTH, LOO_GRID, Basis, Sketch, SubsetState, ready
 
-Array = NDArray[np.float64]
 _EPS = np.finfo(np.float64).eps
 # Parameters on which the basis and the sums do not depend.
 _MAY_CHANGE = ("alpha", "keep_path", "keep_sums", "n_jobs")
 
 
 @parameters
-class SubsetParameters(KernelParameters):
+class SubsetParameters(LearningParameters):
     """Parameters of the subset estimators."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LEARNING_CONSTRAINTS,
-        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"gcv", "loo"})],
-        "basis": [StrOptions(set(SELECTORS)), FeatureVectorSelector, "array-like"],
-        "max_basis": [Interval(Integral, 1, None, closed="left")],
-        "size": [StrOptions({"auto", "max", "held-out"})],
-        "polish": [Interval(Integral, 0, None, closed="left")],
-        "oversample": [Interval(Real, 1, 1e6, closed="both")],
-        "cycles": [Interval(Integral, 1, None, closed="left")],
-        "keep_path": ["boolean"],
-        "keep_sums": ["boolean"],
-        "fit_intercept": ["boolean"],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-    }
-
-    alpha: float | str = "gcv"
-    basis: Any = "pruned"
-    max_basis: int = 500
-    size: str = "auto"
-    polish: int = 0
-    oversample: float = 3.0
-    cycles: int = 1
-    keep_path: bool = True
-    keep_sums: bool = True
-    fit_intercept: bool = True
-    n_jobs: int | None = None
-    random_state: Any = None
+    alpha: float | str = parameter(NOT_NEGATIVE, {"gcv", "loo"}, default="gcv")
+    basis: Any = parameter(set(SELECTORS), FeatureVectorSelector, "array-like", default="pruned")
+    max_basis: int = parameter(COUNT, default=500)
+    size: str = parameter({"auto", "max", "held-out"}, default="auto")
+    polish: int = parameter(Interval(Integral, 0, None, closed="left"), default=0)
+    oversample: float = parameter(Interval(Real, 1, 1e6, closed="both"), default=3.0)
+    cycles: int = parameter(COUNT, default=1)
+    keep_path: bool = parameter("boolean", default=True)
+    keep_sums: bool = parameter("boolean", default=True)
+    fit_intercept: bool = parameter("boolean", default=True)
+    n_jobs: int | None = parameter(Integral, None, default=None)
+    random_state: Any = parameter("random_state", default=None)
 
 
 class SubsetBase(SubsetParameters, Expansion):
@@ -275,9 +260,6 @@ class SubsetBase(SubsetParameters, Expansion):
         if self._basis is None:
             self._begin(self._choose(self._table(rows))[0], None)
         return self._sums_of(rows)
-
-    def _checked(self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None, *, begin: bool = True) -> Rows:
-        raise NotImplementedError
 
     def _batches(self, batches: Any, target: Any, weight: str | None, verbose: bool, *classes: Any) -> Self:
         """Learn batches one after another; solve once, at the end."""

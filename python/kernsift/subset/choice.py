@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from ..base.arrays import Array
 from ..base.canonical import Table, canonical_rows, draw_seed
 from ..base.kernel import wants_learning
 from ..base.memory import check_memory
@@ -22,7 +23,6 @@ from ..widths.learn_gamma import width_of
 from .pruned import Path, enough, errors_held_out, prune
 from .state import Basis, solution_doubles, sums_doubles
 
-Array = NDArray[np.float64]
 _FEWER = "take fewer (max_basis, or a smaller basis)"
 
 
@@ -75,7 +75,7 @@ def choose_basis(model: Any, table: Table, without_targets: bool = False) -> tup
 
 
 def check_fit(model: Any, m: int, X: Array, targets: Array | None) -> None:
-    """Raise MemoryError if L, M and the solution for so many kernels do not fit."""
+    """Raise MemoryError if L, M and the solution for m kernels do not fit."""
     outputs, squares = 1 if targets is None else targets.shape[1], m * m
     sums = sums_doubles(m, len(X), X.shape[1], outputs, n_threads(model.n_jobs))
     if not model.keep_sums:  # M beside L in one square, and the ridge's factor in its place
@@ -92,7 +92,7 @@ def check_more(model: Any, m: int, X: Array, outputs: int) -> None:
 
 
 def check_again(model: Any, m: int, outputs: int, squares: int, what: str) -> None:
-    """Raise MemoryError if another solution from the sums, with so many more squares, does not fit."""
+    """Raise MemoryError if another solution from the sums, with further m x m squares, does not fit."""
     needed = squares * m * m + solution_doubles(m, outputs, model.alpha)
     check_memory(needed, f"{what} {m} kernels", f"{_FEWER}, or give alpha as a number")
 

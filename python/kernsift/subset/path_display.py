@@ -9,16 +9,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..base.axes import axes_or_new
+from ..base.arrays import Array
+from ..base.axes import Display, axes_or_new
+from ..base.kernel import parameters
 from ..base.validation import check_is_fitted
 from .base import SubsetBase
 
 
-def _summed(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    return values if values.ndim == 1 else values.sum(axis=1)
-
-
-class PruningPathDisplay:
+@parameters
+class PruningPathDisplay(Display):
     """Error, score or cost along the path of a pruned model, against the number of kernels.
 
     Made by `from_estimator`; `plot` draws it again, on other axes too.
@@ -50,20 +49,11 @@ class PruningPathDisplay:
     >>> display = PruningPathDisplay.from_estimator(model)
     """
 
-    def __init__(
-        self,
-        *,
-        n_basis: NDArray[np.int64],
-        values: NDArray[np.float64],
-        ylabel: str,
-        estimator_name: str | None = None,
-        chosen: int | None = None,
-    ) -> None:
-        self.n_basis = n_basis
-        self.values = values
-        self.ylabel = ylabel
-        self.estimator_name = estimator_name
-        self.chosen = chosen
+    n_basis: NDArray[np.int64]
+    values: Array
+    ylabel: str
+    estimator_name: str | None = None
+    chosen: int | None = None
 
     @classmethod
     def from_estimator(
@@ -92,9 +82,8 @@ class PruningPathDisplay:
             generalised cross-validation score (subset of regressors, the default there); summed over outputs.
         name : str, optional
             For the legend; the class name by default.
-        ax : matplotlib Axes, optional
-        **kwargs : dict
-            For ``ax.plot``.
+        ax, **kwargs
+            As in `plot`.
         """
         if X is not None and y is None:
             raise ValueError("y=None: give the targets of X, or neither")
@@ -112,7 +101,7 @@ class PruningPathDisplay:
             elif what in (None, "loo_error"):
                 values, ylabel = np.sqrt(estimator.path_["loo_error"]), "leave-one-out RMSE"
             elif what == "cost":
-                values, ylabel = _summed(estimator.path_["cost"]), "cost"
+                values, ylabel = estimator.path_["cost"].reshape(len(sizes), -1).sum(axis=1), "cost"
             else:
                 raise ValueError(f"what={what!r} must be 'loo_error' or 'cost'")
         display = cls(
@@ -127,7 +116,7 @@ class PruningPathDisplay:
     @classmethod
     def _of_subset(
         cls, estimator: Any, X: ArrayLike | None, y: ArrayLike | None, what: str | None
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64], str]:
+    ) -> tuple[NDArray[np.int64], Array, str]:
         check_is_fitted(estimator)
         if estimator._path is None:
             raise ValueError(
@@ -146,7 +135,7 @@ class PruningPathDisplay:
         return sizes, values, {"gcv": "GCV", "cost": "cost"}[name]
 
     @staticmethod
-    def _errors(models: Iterable[Any], X: ArrayLike, y: Any) -> tuple[NDArray[np.float64], str]:
+    def _errors(models: Iterable[Any], X: ArrayLike, y: Any) -> tuple[Array, str]:
         truth, errors, ylabel = np.asarray(y), [], "RMSE"
         for model in models:
             if hasattr(model, "classes_"):
@@ -177,5 +166,4 @@ class PruningPathDisplay:
         ax.set(xlabel="number of kernels", ylabel=self.ylabel)
         if self.line_.get_label():
             ax.legend()
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        return self._drawn(ax)

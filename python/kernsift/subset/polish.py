@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import _core
+from ..base.arrays import Array
 from ..base.kernel import TABLE
 from ..base.memory import ROW_VECTORS, check_memory
 from ..select.task import Task
 from ..widths.search import ALPHA_BOX, GAIN, JITTER, descend
 from .state import Basis, SubsetState, error_on
-
-Array = NDArray[np.float64]
 
 # Rows the gradient is taken on, and rows held out to say where to stop: from the rest, or a fifth of those.
 ROWS, HELD_OUT, PART = 10_000, 2500, 5
@@ -35,11 +33,11 @@ def polish(task: Task, basis: Basis, alpha: float, iterations: int) -> Basis | N
     if n < 2 * PART:
         return None
     m, width = basis.vectors.shape
-    # Beside the core's problem: the rows held out as the model on trial sees them; and the points of the search, all it
-    # has seen and the steps it remembers.
+    # Beside the core's problem: the rows held out as the model on trial sees them; and the points of the search, one an
+    # iteration, with the steps it remembers.
     learned = n - min(HELD_OUT, n // PART) if n < ROWS + HELD_OUT else ROWS
     held_out = min(HELD_OUT, n - learned)
-    points = (6 * iterations + 80) * m * width
+    points = (iterations + 80) * m * width
     problem_of_all = _core.WidthProblem.memory_needed(n=learned, m=m, d=width)
     check_memory(
         problem_of_all + 3 * held_out * m + _core.basis_coordinates_memory(m=m) + points + ROW_VECTORS * len(task.X),

@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from ..base.arrays import Array
 from ..base.memory import check_memory
 from ..io.plain import record
 from ..select.task import Task
 from .state import Basis, SubsetState, error_on, rounding, solution_doubles, sums_doubles
-
-Array = NDArray[np.float64]
 
 # A start nearer to dependence than this adds only rounding errors.
 _START_TOL = 1e-6
@@ -24,7 +23,7 @@ _NEXT, _FEWEST = 0.7, 10
 _PARTS, _FEW_ROWS = 5, 4000
 # A smaller model must err less by this, in mean square: the full one is as good within noise otherwise.
 _WORTH = 0.02
-# With so many rows a kernel, choosing the kernels costs nothing.
+# With this many rows a kernel, choosing the kernels costs nothing.
 _PLENTY = 50
 # Part of the elements deleted between two factorisations: more at a time costs error, fewer gain nothing.
 _FRACTION = 0.1

@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from ..base.arrays import Array
 from ..base.memory import ROW_VECTORS, check_memory
 from ..io.plain import record
 from ..select.task import GIVEN_TOL
-
-Array = NDArray[np.float64]
 
 # Rows a classifier's state carries along to calibrate its probabilities on.
 SKETCH = 1000

@@ -8,17 +8,16 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .. import _core
+from ..base.arrays import Array
 from ..base.probabilities import fit_temperature
 from ..base.targets import IncrementalClassification, IncrementalRegression
 from ..base.threads import n_threads
 from ..base.validation import transaction
 from .base import SubsetBase
 from .state import Sketch, SubsetState, ready
-
-Array = NDArray[np.float64]
 
 
 class SubsetLSSVMRegressor(IncrementalRegression, SubsetBase):
@@ -175,21 +174,9 @@ class SubsetLSSVMClassifier(IncrementalClassification, SubsetBase):
 
     Parameters
     ----------
-    kernel : {"rbf", "laplacian", "matern32", "matern52", "polynomial", "linear"}, default="rbf"
-    gamma : float, array of shape (n_features,), "scale", "median" or "learn", default="scale"
-    degree, coef0 : int, float
-    alpha : float, "gcv" or "loo", default="gcv"
-    basis : str, FeatureVectorSelector, array of row numbers or of vectors, default="pruned"
-    max_basis : int, default=500
-    size : {"auto", "max", "held-out"}, default="auto"
-    polish : int, default=0
-    oversample : float, default=3.0
-    cycles : int, default=1
-    keep_path, keep_sums : bool, default=True
-    fit_intercept : bool, default=True
-    n_jobs : int or None, default=None
-    random_state : int, RandomState or None
-        All as in :class:`SubsetLSSVMRegressor`.
+    kernel, gamma, degree, coef0, alpha, basis, max_basis, size, polish, oversample, cycles, keep_path, keep_sums, \
+fit_intercept, n_jobs, random_state
+        As in :class:`SubsetLSSVMRegressor`.
 
     Attributes
     ----------
@@ -243,17 +230,14 @@ class SubsetLSSVMClassifier(IncrementalClassification, SubsetBase):
         classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Choose kernel width and basis on a sample, and learn nothing from it yet.
-
-        Then :meth:`accumulate` every part on it, on whatever machine, and :meth:`merge` what comes back.
+        """Choose kernel width and basis on a sample; see :meth:`SubsetLSSVMRegressor.select_basis`.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
+        X, y, sample_weight
+            The sample.
         classes : array-like, optional
             All labels the parts can bring; those of the sample if not given.
-        sample_weight : array-like of shape (n_samples,), optional
         """
         with transaction(self) as new:
             new._select_basis(X, y, sample_weight, classes)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Bunch, check_X_y
 
 from .. import _core
+from ..base.arrays import Array
 from ..base.canonical import Table, canonical_table, draw_seed
 from ..base.kernel import TABLE
 from ..base.memory import ROW_VECTORS, check_memory
@@ -31,10 +32,8 @@ from .search import (
     watched,
 )
 
-Array = NDArray[np.float64]
-
 CRITERIA = ("auto", "loo", "gcv", "evidence")
-# Fewer rows than these are cut into so many parts, each held out once, to decide where to stop; more into one.
+# Up to this many rows are cut into this many parts, each held out once, to decide where to stop; of more rows one is.
 FOLDS = ((500, 5), (2500, 3))
 HELD_OUT = 0.2
 # Most rows held out where the table has more than it tunes on.
@@ -140,17 +139,8 @@ def learn_gamma(
         targets = class_targets(classes, checked, weight)
     else:
         targets = as_targets(checked)
-    return learn(
-        canonical_table(rows, targets, weight, draw_seed(random_state)),
-        kernel=kernel,
-        isotropic=isotropic,
-        n_rows=n_rows,
-        m=m,
-        max_iter=max_iter,
-        criterion=criterion,
-        fit_intercept=fit_intercept,
-        callback=callback,
-    )
+    table = canonical_table(rows, targets, weight, draw_seed(random_state))
+    return learn(table, kernel, fit_intercept, isotropic, n_rows, m, max_iter, criterion, callback)
 
 
 def _check_parameters(kernel: str, isotropic: bool, n_rows: int, m: int, max_iter: int, criterion: str) -> None:
@@ -174,14 +164,13 @@ def check_kernel(kernel: str) -> None:
 
 def learn(
     table: Table,
-    *,
     kernel: str,
+    fit_intercept: bool,
     isotropic: bool = False,
     n_rows: int = N_ROWS,
     m: int = N_LANDMARKS,
     max_iter: int = 20,
     criterion: str = "auto",
-    fit_intercept: bool = True,
     callback: Callable[[dict[str, Any]], None] | None = None,
 ) -> Bunch:
     """`learn_gamma` on rows in canonical form."""
@@ -206,7 +195,10 @@ def learn(
         gamma[active] = unit / max(active.size, 1)
         if not active.size:
             gamma[:] = 1.0 / d
-        return _report(gamma, unit, active, 1e-4 * total, 0.0, 0.0, Run([], []), "none", {}, (0, 0, 0), begin)
+        none = dict.fromkeys(("error", "error_one_width", "n_rows", "n_landmarks", "n_evaluations"), 0)
+        return _report(
+            gamma, unit, active, Run([], []), begin, alpha=1e-4 * total, criterion="none", held_out={}, **none
+        )
     scale = spread / np.sqrt(sample.weight.sum())
     sample = Sample(sample.X, Y / scale, sample.weight, sample.within / scale**2)
 
@@ -234,9 +226,10 @@ def learn(
     chosen = Run([np.exp(p[:-1]) * unit for p in chosen.points], chosen.values)
     loo = problem if first == "loo" else problem.of(rows, None, "loo")
     error, error_one = (float(np.exp(loo.value(p))) * scale**2 for p in (x, one))
-    alpha = float(np.exp(x[-1]) * total)
-    work = (len(rows), problem.m, problem.evaluations)
-    return _report(gamma, unit, active, alpha, error, error_one, chosen, how, held_out, work, begin)
+    return _report(
+        gamma, unit, active, chosen, begin, alpha=float(np.exp(x[-1]) * total), error=error, error_one_width=error_one,
+        criterion=how, held_out=held_out, n_rows=len(rows), n_landmarks=problem.m, n_evaluations=problem.evaluations,
+    )  # fmt: skip
 
 
 def learned_width(estimator: Any, X: Array, targets: Array, weight: Array) -> Array:
@@ -247,7 +240,7 @@ def learned_width(estimator: Any, X: Array, targets: Array, weight: Array) -> Ar
 def width_of(estimator: Any, table: Table) -> Array:
     """gamma="learn" of an estimator: the widths; the rest of what was found is kept in its ``learned_gamma_``."""
     check_kernel(estimator.kernel)
-    found = learn(table, kernel=estimator.kernel, fit_intercept=bool(estimator.fit_intercept))
+    found = learn(table, estimator.kernel, bool(estimator.fit_intercept))
     estimator.learned_gamma_ = dict(found)
     return found["gamma"]
 
@@ -320,19 +313,7 @@ def _standardised(table: Table, kernel: str) -> tuple[NDArray[np.intp], Array, S
     return active, unit, Sample(np.ascontiguousarray(Z), mean, rows.weight, within)
 
 
-def _report(
-    gamma: Array,
-    unit: Array,
-    active: NDArray[np.intp],
-    alpha: float,
-    error: float,
-    error_one: float,
-    chosen: Run,
-    criterion: str,
-    held_out: dict[str, Any],
-    work: tuple[int, int, int],
-    begin: float,
-) -> Bunch:
+def _report(gamma: Array, unit: Array, active: NDArray[np.intp], chosen: Run, begin: float, **facts: Any) -> Bunch:
     relevance = np.zeros(len(gamma))
     relevance[active] = gamma[active] / unit
     if relevance.any():
@@ -342,17 +323,10 @@ def _report(
         path[k, active] = point
     return Bunch(
         gamma=gamma,
-        alpha=float(alpha),
         relevance=relevance,
         switched_off=np.flatnonzero(relevance < OFF / max(active.size, 1)),
-        error=error,
-        error_one_width=error_one,
         path={"criterion": np.array(chosen.values), "gamma": path},
-        held_out=held_out,
-        criterion=criterion,
         n_iter=max(len(chosen.points) - 1, 0),
-        n_rows=work[0],
-        n_landmarks=work[1],
-        n_evaluations=work[2],
         seconds=time.perf_counter() - begin,
+        **facts,
     )

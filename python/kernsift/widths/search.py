@@ -10,15 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-
-Array = NDArray[np.float64]
+from ..base.arrays import Array
 
 # Added to the normal equations, per unit of weight: landmarks may repeat each other to rounding.
 JITTER = 1e-8
 # The ridge, per unit of weight, is sought in here; widths within this factor (of e) about where they began.
 ALPHA_BOX = (1e-7, 1.0)
 WIDTH_BOX = 6.0
-# Multiples of "scale" and ridges tried for one width, on at most so many rows and landmarks.
+# Multiples of "scale" and ridges tried for one width, on at most this many rows and landmarks.
 MULTIPLES, RIDGES = (0.1, 0.3, 1.0, 3.0, 10.0), (1e-2, 1e-4)
 LOOK_ROWS, LOOK_LANDMARKS = 1500, 150
 # A run goes on beyond `max_iter` while the last STEPS iterations lowered the log criterion by FALL, to at most LONGEST
@@ -83,10 +82,6 @@ class Problem:
         return self._core.error_on(x, **vars(held_out))
 
 
-class _Enough(Exception):
-    """Raised in a callback to end a minimisation: not every scipy takes a StopIteration."""
-
-
 def descend(
     f: Callable[[Array], tuple[float, Array]],
     start: Array,
@@ -100,19 +95,11 @@ def descend(
 
     lower, upper = np.array(bounds).T
     x0 = np.clip(start, lower, upper)
-    seen: list[tuple[float, Array]] = []
+    points, values = [x0], [f(x0)[0]]
 
-    def keep(x: Array) -> tuple[float, Array]:
-        value, slope = f(x)
-        seen.append((value, x.copy()))
-        return value, slope
-
-    points: list[Array] = []
-    values: list[float] = []
-
-    def after(x: Array) -> None:
-        value = next((v for v, at in reversed(seen) if np.array_equal(at, x)), np.inf)
-        if values and not value < values[-1]:
+    def after(intermediate_result: Any) -> None:  # scipy knows it by this name
+        x, value = intermediate_result.x, float(intermediate_result.fun)
+        if not value < values[-1]:
             x, value = points[-1], values[-1]
         points.append(np.array(x))
         values.append(value)
@@ -121,23 +108,10 @@ def descend(
             tell(k, value)
         slow = k >= STEPS and values[k - STEPS] - values[k] < FALL
         if k >= longest or (k >= max_iter and slow):
-            raise _Enough
+            raise StopIteration
 
-    try:
-        after_start, _ = keep(x0)
-        points.append(x0)
-        values.append(after_start)
-        minimize(
-            keep,
-            x0,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=bounds,
-            callback=after,
-            options={"maxiter": longest + 1, "maxfun": 4 * longest + 20, "maxcor": 20},
-        )
-    except _Enough:
-        pass
+    options = {"maxiter": longest + 1, "maxfun": 4 * longest + 20, "maxcor": 20}
+    minimize(f, x0, jac=True, method="L-BFGS-B", bounds=bounds, callback=after, options=options)
     return points, values
 
 
@@ -217,7 +191,7 @@ def watched(longest: int) -> NDArray[np.intp]:
 
 
 def errors_along(problem: Problem, points: list[Array], steps: NDArray[np.intp], held_out: Sample) -> Array:
-    """Sums of squared errors on rows held out after so many iterations; after the last, those of the last."""
+    """Sums of squared errors on rows held out after each number of iterations; after the last, those of the last."""
     reached = np.minimum(steps, len(points) - 1)
     found = {k: problem.error_on(points[k], held_out) for k in set(reached.tolist())}
     return np.array([found[k] for k in reached.tolist()])

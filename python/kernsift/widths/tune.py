@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from .. import _core
+from ..base.arrays import Array
 from ..base.canonical import Canonical, Table, canonical_rows, draw_seed
 from ..base.memory import check_memory
 from ..base.targets import Rows
@@ -21,8 +22,6 @@ from ..select.task import kernel_for
 from ..stream.online_model import OnlineModel
 from ..subset.base import SubsetBase
 from ..subset.state import Basis, SubsetState, solution_doubles, sums_doubles
-
-Array = NDArray[np.float64]
 
 CRITERIA = ("loo", "gcv")
 
@@ -163,7 +162,7 @@ def tune(
         criterion=criterion,
         best_estimator_=finish(params[place]["alpha"]) if refit else None,
         cv_results_={
-            "param_gamma": _objects([p["gamma"] for p in params]),
+            "param_gamma": np.fromiter((p["gamma"] for p in params), dtype=object),  # arrays stay whole
             "param_alpha": np.array([p["alpha"] for p in params]),
             "params": params,
             "mean_test_score": -scores,
@@ -174,19 +173,11 @@ def tune(
     )
 
 
-def _objects(values: list[Any]) -> NDArray[Any]:
-    """Return an array of the values as they are, be they arrays themselves."""
-    out = np.empty(len(values), dtype=object)
-    for i, value in enumerate(values):
-        out[i] = value
-    return out
-
-
 def _family(estimator: Any, criterion: str) -> Callable[..., Iterator[_Width]]:
     if isinstance(estimator, SubsetBase):
         return _subset
     if isinstance(estimator, OnlineModel):
-        if estimator.engine == "inverse" or estimator.forgetting < 1:
+        if estimator.engine == "inverse" or estimator._memories(whole=True) != [1.0]:
             what = "engine='inverse'" if estimator.engine == "inverse" else f"forgetting={estimator.forgetting!r}"
             raise ValueError(
                 f"tune judges the exact solution for all rows alike, which {what} does not come to; use "
@@ -260,14 +251,6 @@ def _subset(
         yield _Width(errors, len(model._basis.vectors), time.perf_counter() - begin, finish)
 
 
-def _check_exact(m: int, shape: tuple[int, ...], outputs: int, criterion: str) -> None:
-    """Refuse the exact solution on the dictionary of an online model, for all ridges."""
-    n, d = shape
-    sums = sums_doubles(m, n, d, outputs, 1)
-    solution = solution_doubles(m, outputs, criterion)
-    check_memory(2 * m * m + max(sums, solution), f"tune on {m} kernels", "take fewer (max_basis)")
-
-
 def _online(
     estimator: Any, X: Any, y: Any, weight: Array, widths: list[Any], alphas: Array, criterion: str
 ) -> Iterator[_Width]:
@@ -275,7 +258,9 @@ def _online(
         begin = time.perf_counter()
         model = clone(estimator).set_params(gamma=gamma).fit(X, y, sample_weight=weight)
         rows = model._checked(X, y, weight, begin=False)
-        _check_exact(model.n_basis_, rows.X.shape, rows.targets.shape[1], criterion)
+        m, (n, d), outputs = model.n_basis_, rows.X.shape, rows.targets.shape[1]
+        exact = max(sums_doubles(m, n, d, outputs, 1), solution_doubles(m, outputs, criterion))
+        check_memory(2 * m * m + exact, f"tune on {m} kernels", "take fewer (max_basis)")
         basis = Basis.of(model._fitted().kernel, model.basis_vectors_, model.basis_indices_)
         problem = SubsetState.of(basis, *rows).problem(bool(model.fit_intercept))
         errors = _criterion(problem, basis, rows, alphas, criterion)

@@ -1,0 +1,264 @@
+/* The text of an exported header, by sections (_c_text.py). In what is written `model` is the name the caller gives,
+ * `real` is float or double, words in capitals are numbers or labels, _T is the number of a term, and the parts of
+ * #ifdef are those of the model at hand; without an update step the parameter s goes. */
+
+// ---- exp
+static inline real model_exp(real x) { /* exp(x) for x <= 0 */
+  /* x = r - n ln 2 with |r| <= ln(2)/2, a Taylor polynomial in r, and 2^-n by squaring */
+  real r, p = LAST, power = HALF, scale = 1;
+  int n;
+  if (!(x > LOWEST)) return 0;
+  n = (int)(HALF - x * LOG2E);
+  r = (x + (real)n * HIGH) + (real)n * LOW;
+  HORNER;
+  for (; n > 0; n >>= 1) {
+    if (n & 1) scale *= power;
+    power *= power;
+  }
+  return p * scale;
+}
+
+// ---- sqrt
+static inline real model_sqrt(real x) { /* 0 <= x <= 1e8 */
+  real y, scale = 1;
+  int i;
+  if (!(x > 0)) return 0;
+  for (; x > 4; x *= QUARTER) scale *= 2;
+  for (; x < 1; x *= 4) scale *= HALF;
+  y = HALF * (x + 1);
+  for (i = 0; i < ROUNDS; ++i) y = HALF * (y + x / y);
+  return y * scale;
+}
+
+// ---- unknown
+static inline real model_unknown(const real* x, int n) { /* 0, or NaN where one of x is NaN or infinite */
+  real sum = 0;
+  int j;
+  for (j = 0; j < n; ++j) sum += x[j] * 0;
+  return sum;
+}
+
+// ---- stationary
+static inline void model_prepare_T(const real* x, real* z) {
+  int j;
+  for (j = 0; j < FEATURES; ++j) z[j] = (x[j] - model_centre_T[j]) * model_scale_T[j];
+}
+
+static inline real model_kernel_T(int i, const real* z) {
+  real t = 0, u;
+  int j;
+  for (j = 0; j < FEATURES; ++j) {
+    u = z[j] - model_vectors_T[i][j];
+#ifdef ABSOLUTE
+    t += u < 0 ? -u : u;
+#else
+    t += u * u;
+#endif
+  }
+#ifdef EXPONENTIAL
+  return model_exp(-t);
+#endif
+#ifdef MATERN32
+  if (t > FAR) t = FAR;
+  t = model_sqrt(3 * t);
+  return (1 + t) * model_exp(-t);
+#endif
+#ifdef MATERN52
+  if (t > FAR) t = FAR;
+  u = model_sqrt(5 * t);
+  return (1 + u + THIRD * t) * model_exp(-u);
+#endif
+}
+
+// ---- polynomial
+static inline real model_kernel_T(int i, const real* x) {
+  real t = 0, power = 1;
+  int j;
+  for (j = 0; j < FEATURES; ++j) t += model_vectors_T[i][j] * x[j];
+  t += COEF0;
+  for (j = 0; j < DEGREE; ++j) power *= t;
+  return power;
+}
+
+// ---- add linear
+static inline void model_add_T(const real* x, real* out) {
+  int j, o;
+  for (o = 0; o < OUTPUTS; ++o)
+    for (j = 0; j < FEATURES; ++j) out[o] += model_weights_T[o][j] * x[j];
+}
+
+// ---- add kernels
+static inline void model_add_T(const real* x, real* out) {
+#ifdef STATIONARY
+  real z[FEATURES];
+#endif
+  int i, o;
+#ifdef STATIONARY
+  model_prepare_T(x, z);
+#endif
+  for (i = 0; i < KERNELS; ++i) {
+    const real k = model_kernel_T(i, ROW);
+    for (o = 0; o < OUTPUTS; ++o) out[o] += model_coef_T[i][o] * k;
+  }
+}
+
+// ---- scores
+static inline void model_scores(const real* x, real* out) {
+  const real unknown = model_unknown(x, FEATURES);
+  int o;
+  for (o = 0; o < OUTPUTS; ++o) out[o] = model_intercept[o] + unknown;
+#ifdef ANY
+  TERMS;
+#endif
+}
+
+// ---- state
+typedef struct {                  /* the caller's: copy it, keep it, one for each stream */
+  real theta[DIMENSION][OUTPUTS]; /* coefficients of the coordinates */
+  real d[DIMENSION];              /* covariance U D U': D, */
+  real u[PACKED];                 /* and U above its diagonal of ones, by columns */
+} model_state;
+
+static inline void model_begin(model_state* s) { /* as it was when written */
+  int i, o;
+  for (i = 0; i < DIMENSION; ++i) {
+    s->d[i] = model_first_d[i];
+    for (o = 0; o < OUTPUTS; ++o) s->theta[i][o] = model_first_theta[i][o];
+  }
+  for (i = 0; i < PACKED; ++i) s->u[i] = model_first_u[i];
+}
+
+static inline void model_coordinates(const real* x, real* w) { /* w = [1; L^-1 k], the 1 only with a bias */
+#ifdef STATIONARY
+  real z[FEATURES];
+#endif
+  int i, j;
+#ifdef CONSTANT
+  w[0] = 1;
+#endif
+#ifdef STATIONARY
+  model_prepare(x, z);
+#endif
+  for (i = 0; i < KERNELS; ++i) {
+    const real* row = model_factor + i * (i + 1) / 2;
+    real t = model_kernel(i, ROW);
+    for (j = 0; j < i; ++j) t -= row[j] * w[BIAS + j];
+    w[BIAS + i] = t / row[i];
+  }
+}
+
+static inline void model_at(const model_state* s, const real* w, real* out) {
+  int i, o;
+  for (o = 0; o < OUTPUTS; ++o) {
+    out[o] = 0;
+    for (i = 0; i < DIMENSION; ++i) out[o] += w[i] * s->theta[i][o];
+  }
+}
+
+static inline void model_scores(const model_state* s, const real* x, real* out) {
+  const real unknown = model_unknown(x, FEATURES);
+  real w[DIMENSION];
+  int o;
+  model_coordinates(x, w);
+  model_at(s, w, out);
+  for (o = 0; o < OUTPUTS; ++o) out[o] += unknown;
+}
+
+static inline void model_update(model_state* s, const real* x, const real* y, real weight) {
+  real w[DIMENSION], b[DIMENSION], e[OUTPUTS], before, now;
+  int i, j, o;
+  if (!(weight > LEAST) || model_unknown(x, FEATURES) != 0 || model_unknown(y, OUTPUTS) != 0) return;
+  model_coordinates(x, w);
+  model_at(s, w, e);
+  for (o = 0; o < OUTPUTS; ++o) e[o] = y[o] - e[o];
+  before = 1 / weight;
+  for (j = 0; j < DIMENSION; ++j) { /* Bierman's update of U and D; b becomes the gain times `now` */
+    real* u = s->u + j * (j - 1) / 2;
+    real f = w[j], v, p;
+    for (i = 0; i < j; ++i) f += u[i] * w[i];
+    v = s->d[j] * f;
+    now = before + v * f;
+    s->d[j] *= before / now;
+    p = f / before;
+    for (i = 0; i < j; ++i) {
+      const real old = u[i];
+      u[i] -= b[i] * p;
+      b[i] += old * v;
+    }
+    b[j] = v;
+    before = now;
+  }
+  for (i = 0; i < DIMENSION; ++i)
+    for (o = 0; o < OUTPUTS; ++o) s->theta[i][o] += b[i] * e[o] / before;
+}
+
+// ---- value
+static inline real model_predict(const model_state* s, const real* x) {
+  real out;
+  model_scores(s, x, &out);
+  return out;
+}
+
+// ---- values
+static inline void model_predict(const model_state* s, const real* x, real* out) { model_scores(s, x, out); }
+
+// ---- transform
+static inline void model_transform(const model_state* s, const real* x, real* out) { model_scores(s, x, out); }
+
+// ---- class
+static inline int model_predict(const model_state* s, const real* x) { /* number of the class, or -1 */
+  real scores[OUTPUTS];
+#ifdef SEVERAL
+  int best = 0, i;
+#endif
+  model_scores(s, x, scores);
+  if (scores[0] != scores[0]) return -1;
+#ifdef SEVERAL
+  for (i = 1; i < OUTPUTS; ++i)
+    if (scores[i] > scores[best]) best = i;
+  return best;
+#else
+  return scores[0] > 0;
+#endif
+}
+
+static inline LABEL model_label(int k) {
+  static LABEL const labels[CLASSES] = {LABELS};
+  return k < 0 ? 0 : labels[k];
+}
+
+// ---- probabilities
+static inline void model_probabilities(const model_state* s, const real* x, real* out) { /* one a class */
+  real top, sum = 0;
+  int i;
+  model_scores(s, x, out);
+#ifndef SEVERAL
+  out[1] = out[0];
+  out[0] = -out[1];
+#endif
+  top = out[0];
+  for (i = 1; i < CLASSES; ++i)
+    if (out[i] > top) top = out[i];
+  for (i = 0; i < CLASSES; ++i) sum += out[i] = model_exp(TEMPERATURE * (out[i] - top));
+  for (i = 0; i < CLASSES; ++i) out[i] /= sum;
+}
+
+// ---- learn class
+static inline void model_learn(model_state* s, const real* x, int k, real weight) { /* k: number of the class */
+  real y[OUTPUTS];
+  int o;
+#ifdef SEVERAL
+  for (o = 0; o < OUTPUTS; ++o) y[o] = o == k ? 1 : -1;
+#else
+  for (o = 0; o < OUTPUTS; ++o) y[o] = k == 1 ? 1 : -1;
+#endif
+  model_update(s, x, y, weight);
+}
+
+// ---- learn value
+static inline void model_learn(model_state* s, const real* x, real y, real weight) { model_update(s, x, &y, weight); }
+
+// ---- learn values
+static inline void model_learn(model_state* s, const real* x, const real* y, real weight) {
+  model_update(s, x, y, weight);
+}
