@@ -19,8 +19,10 @@ double work_of(const Least& s) {
   return n * n;
 }
 
-void check_range(double weight, const ConstVectorRef& y) {
+void check_range(const Least& s, double weight, const ConstVectorRef& y) {
   const double size = std::abs(weight);
+  if (weight < 0 && s.part.forgets())
+    throw std::invalid_argument("a row cannot be taken back where rows are forgotten: weight must not be negative");
   if (weight != 0 && !(size >= kSmallest && size <= kLargest))
     throw std::invalid_argument("weight must be 0 or between 1e-100 and 1e100 in size");
   if (y.size() > 0 && !(y.cwiseAbs().maxCoeff() <= kLargest))
@@ -36,16 +38,18 @@ Array outputs_of(Least& s, Read&& read) {
 
 void bind_blocks_rls(py::module_& m) {
   py::class_<Least>(m, "RecursiveLeastSquares")
-      .def(py::init([](Index n_features, Index n_outputs, double alpha, bool fit_intercept) {
+      .def(py::init([](Index n_features, Index n_outputs, double alpha, bool fit_intercept, double forgetting) {
              if (n_features < 0 || n_outputs < 1) throw std::invalid_argument("n_features must not be negative");
              if (!(alpha >= kSmallest && alpha <= kLargest))
                throw std::invalid_argument("alpha must be positive, between 1e-100 and 1e100");
-             return std::make_unique<Least>(n_features, n_outputs, alpha, fit_intercept);
+             if (!(forgetting > 0 && forgetting <= 1)) throw std::invalid_argument("forgetting must be in (0, 1]");
+             return std::make_unique<Least>(n_features, n_outputs, alpha, fit_intercept, forgetting);
            }),
-           py::arg("n_features"), py::arg("n_outputs"), py::arg("alpha"), py::arg("fit_intercept"))
+           py::arg("n_features"), py::arg("n_outputs"), py::arg("alpha"), py::arg("fit_intercept"),
+           py::arg("forgetting") = 1.0)
       .def_property_readonly("n_features", [](const Least& s) { return s.part.n_features(); })
       .def_property_readonly("n_outputs", [](const Least& s) { return s.part.n_outputs(); })
-      .def_property_readonly("rows", [](const Least& s) { return s.part.rows(); })
+      .def_property_readonly("rows", [](const Least& s) { return s.part.rows_seen(); })
       .def_property_readonly("n_refused", [](const Least& s) { return s.n_refused; })
       .def(
           "update",
@@ -55,7 +59,7 @@ void bind_blocks_rls(py::module_& m) {
             const Index outputs = s.part.n_outputs();
             if (outputs == 1 && PyFloat_Check(y.ptr())) {
               const double target = finite(PyFloat_AS_DOUBLE(y.ptr()), "y");
-              check_range(weight, Eigen::Map<const Vector>(&target, 1));
+              check_range(s, weight, Eigen::Map<const Vector>(&target, 1));
               return weight == 0 ||
                      s.changed(work_of(s), [&] { return s.part.update(values.data(), &target, weight); });
             }
@@ -63,7 +67,7 @@ void bind_blocks_rls(py::module_& m) {
             if (given.dims() > 1 || given.n_columns() != outputs)
               given.fail("must be " + std::to_string(outputs) + " numbers");
             const auto targets = given.dims() == 0 ? given.rows(1).row(0) : given.rows(outputs).row(0);
-            check_range(weight, targets.transpose());
+            check_range(s, weight, targets.transpose());
             return weight == 0 ||
                    s.changed(work_of(s), [&] { return s.part.update(values.data(), targets.data(), weight); });
           },
@@ -75,8 +79,8 @@ void bind_blocks_rls(py::module_& m) {
             const auto rows = given.rows(s.size());
             const auto Y = targets.targets(rows.rows(), s.part.n_outputs());
             const Vector v = weights_of(weights, rows.rows());
-            for (const double weight : v) check_range(weight, Vector());
-            check_range(1.0, Eigen::Map<const Vector>(Y.data(), Y.size()));
+            for (const double weight : v) check_range(s, weight, Vector());
+            check_range(s, 1.0, Eigen::Map<const Vector>(Y.data(), Y.size()));
             return s.locked(work_of(s) * static_cast<double>(rows.rows()), [&] {
               const Index refused = s.part.update_block(rows, Y, v);
               s.n_refused += refused;
@@ -147,6 +151,7 @@ void bind_blocks_rls(py::module_& m) {
       .def("cost", [](Least& s) { return outputs_of(s, [](RecursiveLeastSquares& p) { return p.cost(); }); })
       .def("noise_variance",
            [](Least& s) { return outputs_of(s, [](RecursiveLeastSquares& p) { return p.noise_variance(); }); })
+      .def_property_readonly("forgets", [](const Least& s) { return s.part.forgets(); })
       .def("gcv", [](Least& s) { return outputs_of(s, [](RecursiveLeastSquares& p) { return p.gcv(); }); })
       .def("evidence",
            [](Least& s) { return outputs_of(s, [](RecursiveLeastSquares& p) { return p.log_evidence(); }); })

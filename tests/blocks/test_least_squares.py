@@ -10,7 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from kernsift.blocks import RecursiveLeastSquares
-from oracles import RidgeRows, dense_inverse
+from oracles import FadingFilter, RidgeRows, dense_inverse
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 
@@ -147,6 +147,52 @@ class LeastSquaresMachine(RuleBasedStateMachine):
 
 TestLeastSquares = LeastSquaresMachine.TestCase
 TestLeastSquares.settings = settings(stateful_step_count=25, deadline=None)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("forgetting", [0.9, 0.995])
+def test_forgetting_is_a_filter_that_returns_to_its_prior(rng, forgetting, fit_intercept):
+    """Rows and blocks, growth and deletion, against dense equations in long double."""
+    d, b = 3, int(fit_intercept)
+    make = {"alpha": 0.5, "fit_intercept": fit_intercept, "forgetting": forgetting}
+    rows, block = RecursiveLeastSquares(**make), RecursiveLeastSquares(**make)
+    oracle = FadingFilter(b + d, 2, 0.5, forgetting)
+
+    def learn(n):
+        X, Y, v = rng.standard_normal((n, d)), rng.standard_normal((n, 2)), rng.uniform(0.5, 2, n)
+        assert all(rows.update(*row) for row in zip(X, Y, v.tolist(), strict=True))
+        assert block.update_block(X, Y, v) == 0
+        for x, y, weight in zip(X, Y, v, strict=True):
+            oracle.learn(np.append(np.ones(b), x), y, weight)
+
+    def compare():
+        for model in (rows, block, pickle.loads(pickle.dumps(rows)), block.copy()):
+            # C stays within 1 / alpha = 2: a few hundred roundings of it
+            np.testing.assert_allclose(model.coef_, oracle.theta[b:].astype(float), atol=1e-12)
+            np.testing.assert_allclose(model.intercept_, oracle.theta[:b].sum(axis=0).astype(float), atol=1e-12)
+            np.testing.assert_allclose(model.covariance_, oracle.C[b:, b:].astype(float), atol=1e-12)
+
+    learn(300)
+    compare()
+    noise = (oracle.cost / oracle.rows).astype(float)
+    for model in (rows, block):
+        assert model.n_samples_seen_ == 300
+        np.testing.assert_allclose(model.noise_variance_, noise, rtol=1e-11)
+        X = rng.standard_normal((2, d))
+        w = np.hstack([np.ones((2, b)), X])
+        variance = np.multiply.outer(1 + np.einsum("ij,jk,ik->i", w, oracle.C.astype(float), w), noise)
+        np.testing.assert_allclose(model.predict(X, return_std=True)[1], np.sqrt(variance), rtol=1e-10)
+        model.grow()
+        np.testing.assert_allclose(model.noise_variance_, noise, rtol=1e-11)
+        model.delete(1)
+    oracle.grow()
+    oracle.delete(b + 1)
+    compare()
+    learn(100)
+    compare()
+    for bad in (lambda: rows.update(np.ones(d), np.ones(2), -1.0), rows.evidence, rows.gcv):
+        with pytest.raises(ValueError, match=r"taken back|evidence is of all rows|gcv is of all rows"):
+            bad()
 
 
 @parametrize_with_checks([RecursiveLeastSquares(), RecursiveLeastSquares(fit_intercept=False)])

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from kernsift import FeatureVectorSelector, KRLSRegressor, OROLSRegressor, blocks
+from kernsift.io import archive
 from oracles import brute_force_fvs, literal_deletion
 
 HERE = Path(__file__).parent
@@ -77,6 +78,19 @@ def test_saved_blocks_go_on_to_the_bit(rng, tmp_path):
     KRLSRegressor(gamma=1.0).fit([[1.0], [2.0]], [1.0, 2.0]).save(tmp_path / "model.npz")
     with pytest.raises(ValueError, match="holds no block"):
         blocks.load(tmp_path / "model.npz")
+
+
+def test_a_file_of_another_shape_is_an_error(tmp_path):
+    path = tmp_path / "block.npz"
+    for header, arrays in (
+        ({"block": "SymmetricInverse", "version": 2, "settings": {}}, {}),
+        ({"block": "SymmetricInverse", "version": 1, "settings": {}}, {}),
+        ({"block": "Kernel", "version": 1, "settings": {"width": 1.0}}, {}),
+        ({"block": "PseudoInverse", "version": 1, "settings": {"n_rows": 3, "n_refused": 0}}, {"Q": np.ones((2, 1))}),
+    ):
+        archive.write(path, header, arrays)
+        with pytest.raises(ValueError, match=r"version 2|is no (SymmetricInverse|Kernel|PseudoInverse)"):
+            blocks.load(path)
 
 
 def test_inputs_are_neither_kept_nor_changed(rng):

@@ -78,7 +78,9 @@ def columns(X: Array, y: Array) -> float:
 
 def least_squares(X: Array, y: Array) -> float:
     """RecursiveLeastSquares."""
-    model: blocks.RecursiveLeastSquares = blocks.RecursiveLeastSquares(n_features=2, alpha=0.1, fit_intercept=True)
+    model: blocks.RecursiveLeastSquares = blocks.RecursiveLeastSquares(
+        n_features=2, alpha=0.1, fit_intercept=True, forgetting=1.0
+    )
     done: bool = model.update(X[0], float(y[0]), 2.0)
     refused: int = model.update_block(X, y, np.ones(len(X)))
     model = model.partial_fit(X, y).fit(X, y, sample_weight=np.ones(len(X)))

@@ -17,7 +17,7 @@ Shapes: n rows, t of them with positive weight, d features, c outputs, m kernels
 without.
 """
 
-from .blocks import RidgeRows, column_ridge, dense_inverse
+from .blocks import FadingFilter, RidgeRows, column_ridge, dense_inverse
 from .kernels import (
     ADMITTED,
     BOUNCED,
@@ -71,6 +71,7 @@ __all__ = [
     "BatchModel",
     "Decision",
     "ExplicitLSTD",
+    "FadingFilter",
     "KernelFunction",
     "Minimum",
     "PaperModel",

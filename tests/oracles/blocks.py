@@ -63,6 +63,38 @@ class RidgeRows:
         return -0.5 * (n * (1 + np.log(2 * np.pi * scale)) + log_det - np.log(self.v).sum())
 
 
+class FadingFilter:
+    """Coefficients that drift back to their prior N(0, 1/alpha) after every row, by the dense equations of a filter.
+
+    C is their covariance and theta (p, c) their mean, cost the discounted squares of standardised innovations.
+    """
+
+    def __init__(self, p: int, c: int, alpha: float, memory: float) -> None:
+        self.alpha, self.memory = np.longdouble(alpha), np.longdouble(memory)
+        self.C = np.eye(p, dtype=np.longdouble) / self.alpha
+        self.theta, self.cost = np.zeros((p, c), np.longdouble), np.zeros(c, np.longdouble)
+        self.rows = np.longdouble(0)
+
+    def learn(self, w: Array, y: Array, v: float) -> None:
+        h = self.C @ w
+        Delta, rho = 1 / np.longdouble(v) + w @ h, y - w @ self.theta
+        self.C = self.memory * (self.C - np.outer(h, h) / Delta) + (1 - self.memory) / self.alpha * np.eye(len(w))
+        self.theta = np.sqrt(self.memory) * (self.theta + np.outer(h, rho) / Delta)
+        self.cost, self.rows = self.memory * self.cost + rho**2 / Delta, self.memory * self.rows + 1
+
+    def grow(self) -> None:
+        p = len(self.C)
+        self.C = np.pad(self.C, (0, 1))
+        self.C[p, p] = 1 / self.alpha
+        self.theta = np.pad(self.theta, ((0, 1), (0, 0)))
+
+    def delete(self, i: int) -> None:
+        kept = np.arange(len(self.C)) != i
+        column = self.C[kept, i] / self.C[i, i]
+        self.theta = self.theta[kept] - np.outer(column, self.theta[i])
+        self.C = self.C[np.ix_(kept, kept)] - np.outer(column, self.C[i, kept])
+
+
 def column_ridge(K: Array, Y: Array, v: Array, ridge: float, free: int) -> tuple[Array, Any]:
     """a (m, c) of sum v |y - Ka|^2 + ridge |(Ua)_free..|^2 with V^1/2 K = QU, and the GCV score, by dense matrices."""
     root = np.sqrt(v)[:, None]

@@ -17,20 +17,33 @@ constexpr double kLeastLeft = 1e-10;
 constexpr double kMostLeverage = 1e4;
 }  // namespace
 
-RecursiveLeastSquares::RecursiveLeastSquares(Index n_features, Index n_outputs, double alpha, bool bias)
-    : posterior_(alpha, n_outputs, bias), nothing_(Vector::Zero(n_outputs)) {
-  if (bias)
+RecursiveLeastSquares::RecursiveLeastSquares(Index n_features, Index n_outputs, double alpha, bool bias,
+                                             double forgetting)
+    : posterior_(alpha, n_outputs, bias && forgetting >= 1, bias && forgetting < 1 ? 1 : 0, forgetting),
+      nothing_(Vector::Zero(n_outputs)) {
+  if (posterior_.bias_pending())
     origin_ = Vector::Zero(n_features);
   else
     grow(n_features);
 }
 
-// A row at the origin, without targets, whose distance from the span is nothing beside the ridge: C gains 1 / alpha.
+// Rows learned, or taken back where negative.
+void RecursiveLeastSquares::count(double rows) {
+  if (forgets())
+    for (double i = 0; i < rows; ++i) rows_ = posterior_.memory() * rows_ + 1.0;
+  else
+    rows_ += rows;
+  seen_ += rows;
+}
+
+// A row at the origin, without targets, whose distance from the span is nothing beside the ridge: C gains 1 / alpha. A
+// cost that forgets fades with it, and so does the number of rows.
 void RecursiveLeastSquares::append_coordinate() {
   const Index p = posterior_.dimension();
   w_ = Vector::Zero(p);
   const RowScalars row = posterior_.look(w_, 1e-40 * posterior_.alpha(), nothing_.data(), 1.0);
   posterior_.grow(w_, row);
+  rows_ *= posterior_.memory();
 }
 
 void RecursiveLeastSquares::grow(Index features) {
@@ -46,7 +59,7 @@ void RecursiveLeastSquares::begin(const double* x, const double* y, double weigh
   posterior_.seat_bias(y, weight);
   for (Index j = 0; j < d; ++j) append_coordinate();
   origin_ = Eigen::Map<const Vector>(x, d);
-  rows_ = 1;
+  count(1);
   sum_log_weights_ = std::log(weight);
 }
 
@@ -64,11 +77,12 @@ bool RecursiveLeastSquares::update(const double* x, const double* y, double weig
   if (weight > 0) {
     if (!row.sound()) return false;
     posterior_.normal(w_, row);
+    posterior_.fade();
   } else {
-    if (!(rows_ > 1 && 1.0 + row.leverage > kLeastLeft && row.leverage <= 0)) return false;
+    if (!(!forgets() && rows_ > 1 && 1.0 + row.leverage > kLeastLeft && row.leverage <= 0)) return false;
     posterior_.forget(w_, row);
   }
-  rows_ += weight > 0 ? 1 : -1;
+  count(weight > 0 ? 1 : -1);
   sum_log_weights_ += weight > 0 ? std::log(weight) : -std::log(-weight);
   return true;
 }
@@ -91,7 +105,7 @@ Index RecursiveLeastSquares::update_block(const Rows& X, const Rows& Y, const Co
       together = posterior_.learn_run(block_, Y.middleRows(first, n), weights.segment(first, n), apriori_);
     }
     if (together) {
-      rows_ += static_cast<double>(n);
+      count(static_cast<double>(n));
       sum_log_weights_ += weights.segment(first, n).array().log().sum();
       first += n;
       continue;
@@ -197,6 +211,7 @@ void RecursiveLeastSquares::save(Arrays& arrays) {
   posterior_.save(arrays);
   arrays.put("origin", origin_);
   arrays.put("rows", rows_);
+  arrays.put("seen", seen_);
   arrays.put("sum_log_weights", sum_log_weights_);
   arrays.put("learning", learning() ? 1.0 : 0.0);
 }
@@ -206,6 +221,7 @@ void RecursiveLeastSquares::load(const Arrays& arrays) {
   posterior_.load(arrays, arrays.number("learning") > 0 ? d : 0, arrays.number("learning") > 0);
   origin_ = arrays.get("origin", d, 1);
   rows_ = arrays.number("rows");
+  seen_ = arrays.number("seen");
   sum_log_weights_ = arrays.number("sum_log_weights");
 }
 

@@ -4,6 +4,9 @@
 //
 // With a bias the first row learned is the origin of the coordinates w = [1; x - origin]: the bias is not penalised, so
 // that J has the same minimum anywhere, and nothing cancels.
+//
+// With forgetting below 1 each row is followed by a step back to the prior (Posterior::fade), and the bias, if any, is
+// a coefficient as all others, with the ridge; there is no origin.
 #pragma once
 
 #include "core/stream/posterior.hpp"
@@ -12,16 +15,18 @@ namespace kernsift {
 
 class RecursiveLeastSquares {
  public:
-  // alpha > 0.
-  RecursiveLeastSquares(Index n_features, Index n_outputs, double alpha, bool bias);
+  // alpha > 0, 0 < forgetting <= 1.
+  RecursiveLeastSquares(Index n_features, Index n_outputs, double alpha, bool bias, double forgetting = 1);
 
   Index n_features() const { return origin_.size(); }
   Index n_outputs() const { return posterior_.n_outputs(); }
-  double rows() const { return rows_; }  // learned and not taken back
+  double rows() const { return rows_; }  // learned and not taken back, the past discounted
+  double rows_seen() const { return seen_; }
+  bool forgets() const { return posterior_.fades(); }
   double alpha() const { return posterior_.alpha(); }
 
-  // A row of n_features() and its targets; a negative weight takes it back. False where the arithmetic cannot carry it:
-  // nothing has changed.
+  // A row of n_features() and its targets; a negative weight takes it back, where nothing is forgotten. False where the
+  // arithmetic cannot carry it: nothing has changed.
   bool update(const double* x, const double* y, double weight);
   // The same for many rows, in order; positive weights by matrix products. Returns how many were refused.
   Index update_block(const Rows& X, const Rows& Y, const ConstVectorRef& weights);
@@ -40,8 +45,8 @@ class RecursiveLeastSquares {
   Vector intercept() const;
   Vector cost() const { return posterior_.cost(); }
   Vector noise_variance() const;
-  Vector gcv();
-  Vector log_evidence();
+  Vector gcv();           // where nothing is forgotten
+  Vector log_evidence();  // likewise
   double dof();
   Matrix covariance();  // of the coefficients, in units of the noise: n_features() square
 
@@ -52,6 +57,7 @@ class RecursiveLeastSquares {
   bool learning() const { return !posterior_.bias_pending(); }
   double counted() const { return rows_ - (posterior_.has_bias() ? 1 : 0); }
   Index offset() const { return posterior_.offset(); }
+  void count(double rows);
   void begin(const double* x, const double* y, double weight);
   void append_coordinate();
   Index light_rows(const Rows& X, const ConstVectorRef& weights, Index first, Index end);
@@ -59,7 +65,7 @@ class RecursiveLeastSquares {
 
   Posterior posterior_;
   Vector origin_;
-  double rows_ = 0, sum_log_weights_ = 0;
+  double rows_ = 0, seen_ = 0, sum_log_weights_ = 0;
   Vector w_, nothing_;  // workspace: coordinates of a row, targets of none
   Matrix block_;
   RowMatrix apriori_;

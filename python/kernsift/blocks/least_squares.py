@@ -32,6 +32,10 @@ class RecursiveLeastSquares(Part, RegressorMixin, CheckedParameters):
     alpha : float, default=1.0
         Ridge.  The intercept carries none.
     fit_intercept : bool, default=True
+    forgetting : float in (0, 1], default=1.0
+        Below 1 each row is followed by a step back to the prior: the coefficients drift, the ridge never fades, and
+        what no row excites returns to zero.  The intercept is then a coefficient as all others, with the ridge; rows
+        cannot be taken back, and there is no `evidence` or `gcv`.
 
     Attributes
     ----------
@@ -67,16 +71,26 @@ class RecursiveLeastSquares(Part, RegressorMixin, CheckedParameters):
     """
 
     _core: Core | None = None
+    _begun: tuple[float, bool, float]
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_features": [Interval(Integral, 0, None, closed="left"), None],
         "alpha": [Interval(Real, 0, None, closed="neither")],
         "fit_intercept": ["boolean"],
+        "forgetting": [Interval(Real, 1e-6, 1, closed="both")],
     }
 
-    def __init__(self, *, n_features: int | None = None, alpha: float = 1.0, fit_intercept: bool = True) -> None:
+    def __init__(
+        self,
+        *,
+        n_features: int | None = None,
+        alpha: float = 1.0,
+        fit_intercept: bool = True,
+        forgetting: float = 1.0,
+    ) -> None:
         self.n_features = n_features
         self.alpha = alpha
         self.fit_intercept = fit_intercept
+        self.forgetting = forgetting
 
     # --- rows ---
 
@@ -193,9 +207,10 @@ class RecursiveLeastSquares(Part, RegressorMixin, CheckedParameters):
         self._validate_params()
         if self.n_features is not None and n_features != self.n_features:
             raise ValueError(f"rows have {n_features} features and n_features={self.n_features}")
-        core = Core(n_features, int(np.prod(outputs)), float(self.alpha), bool(self.fit_intercept))
+        begun = float(self.alpha), bool(self.fit_intercept), float(self.forgetting)
+        core = Core(n_features, int(np.prod(outputs)), *begun)
         done = learn(core)
-        self._core, self._one_output, self.n_features_in_ = core, not outputs, n_features
+        self._core, self._one_output, self.n_features_in_, self._begun = core, not outputs, n_features, begun
         return done
 
     @property
@@ -203,6 +218,12 @@ class RecursiveLeastSquares(Part, RegressorMixin, CheckedParameters):
         if self._core is None:
             raise NotFittedError("this RecursiveLeastSquares has seen no row: call update, partial_fit or fit first")
         return self._core
+
+    def _of_all_rows(self, what: str) -> Core:
+        core = self._learned
+        if core.forgets:
+            raise ValueError(f"{what} is of all rows, and forgetting={self.forgetting!r} discounts them: set it to 1")
+        return core
 
     def _of_outputs(self, values: Array) -> Any:
         return float(values[0]) if self._one_output else values
@@ -330,7 +351,7 @@ class RecursiveLeastSquares(Part, RegressorMixin, CheckedParameters):
         >>> weak.evidence() > strong.evidence()
         True
         """
-        return self._of_outputs(self._learned.evidence())
+        return self._of_outputs(self._of_all_rows("evidence").evidence())
 
     def gcv(self) -> Any:
         """Return the generalised cross-validation score, n rss / (n - dof)²; one for each output.
@@ -341,7 +362,7 @@ class RecursiveLeastSquares(Part, RegressorMixin, CheckedParameters):
         >>> round(RecursiveLeastSquares(fit_intercept=False).fit([[1.0], [1.0]], [3.0, 3.0]).gcv(), 6)
         2.25
         """
-        return self._of_outputs(self._learned.gcv())
+        return self._of_outputs(self._of_all_rows("gcv").gcv())
 
     def dof(self) -> float:
         """Return the effective number of parameters.
@@ -408,7 +429,7 @@ class RecursiveLeastSquares(Part, RegressorMixin, CheckedParameters):
                 "n_features": self._core.n_features,
                 "n_outputs": self._core.n_outputs,
                 "one_output": self._one_output,
-                "alpha": float(self.alpha),
+                "begun": list(self._begun),
                 "n_refused": self._core.n_refused,
                 "feature_names": None if names is None else [str(name) for name in names],
             }
@@ -421,7 +442,8 @@ class RecursiveLeastSquares(Part, RegressorMixin, CheckedParameters):
         self.__init__(**settings["parameters"])  # type: ignore[misc]
         if "n_features" not in settings:
             return
-        core = Core(settings["n_features"], settings["n_outputs"], settings["alpha"], bool(self.fit_intercept))
+        self._begun = tuple(settings["begun"])
+        core = Core(settings["n_features"], settings["n_outputs"], *self._begun)
         core.restore(arrays, settings["n_refused"])
         self._core, self._one_output, self.n_features_in_ = core, settings["one_output"], settings["n_features"]
         if settings["feature_names"] is not None:

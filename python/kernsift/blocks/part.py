@@ -109,5 +109,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     if name not in _BLOCKS:
         raise ValueError(f"{os.fspath(path)!r} holds no block; kernsift.load reads models")
     block: Part = _BLOCKS[name].__new__(_BLOCKS[name])
-    block.__setstate__({**header, "arrays": arrays})
+    try:
+        block.__setstate__({**header, "arrays": arrays})
+    except (KeyError, TypeError, IndexError) as error:
+        raise ValueError(f"{os.fspath(path)!r} is no {name} as this kernsift writes it: {error}") from error
     return block
