@@ -244,8 +244,8 @@ void online(Bytes& bytes) {
     } else if (way == 6 && n < 100) {
       const Index delay = bytes.below(5);
       std::vector<std::int64_t> sizes(static_cast<std::size_t>(n));
-      RowMatrix members = RowMatrix::Constant(
-          delay > 0 ? n : 0, outputs * static_cast<Index>(settings.forgetting.size()), std::nan(""));
+      RowMatrix members = RowMatrix::Constant(delay > 0 ? n : 0,
+                                              outputs * static_cast<Index>(settings.forgetting.size()), std::nan(""));
       prequential(model, rows.X, rows.Y, rows.v, delay, 0, n + delay, out, more, members, sizes.data());
     } else if (way == 7 && model.rows_learned() > 0 && settings.alpha > 0) {
       model.settle();

@@ -246,8 +246,7 @@ void StreamState::restart() {
 ConstMatrixRef StreamState::theta() const {
   if (memories_.size() == 1) return only().theta();
   const Index p = basis_.dimension();
-  if (mixed_.rows() < p || mixed_.cols() == 0)
-    mixed_.resize(grown_capacity(mixed_.rows(), p), level_.value.size());
+  if (mixed_.rows() < p || mixed_.cols() == 0) mixed_.resize(grown_capacity(mixed_.rows(), p), level_.value.size());
   auto mixed = mixed_.topRows(p);
   mixed.setZero();
   for (std::size_t e = 0; e < memories_.size(); ++e)
