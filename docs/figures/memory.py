@@ -39,5 +39,5 @@ for target, colour, style, label in ((y, BLUE, "o-", "one jump"), (slow, GREEN, 
     right.axhline(np.sqrt(np.mean(errors(target)[500:] ** 2)), color=colour, linestyle="--", linewidth=0.8)
 right.axhline(0.2, color="0.8", linewidth=0.8, zorder=0)
 plain(right.xaxis, [30, 120, 500, 2000])
-right.set(xlabel="memory in rows, 1 / (1 − forgetting)", ylabel="RMSE of the whole stream (dashed: default)")
+right.set(xlabel="1 / (1 − forgetting)", ylabel="RMSE (dashed: default)")
 right.legend(fontsize=8)

@@ -68,8 +68,8 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
         At the cap a newcomer must be 1 / hysteresis times as useful as the kernel that leaves: fewer swaps, fewer
         rows that never saw the later kernels.
     forgetting : "auto", float in [1e-6, 1] or list of floats, default="auto"
-        How much the past keeps of its weight with each row.  Several memories compete on one dictionary: each returns
-        to the prior at its own rate, and their predictions are averaged by how well each did lately; ``experts_`` says
+        What the past keeps with each row: one minus it is a step back to the prior.  Several memories compete on one
+        dictionary, each at its own rate, and their predictions are averaged by how well each did lately; ``experts_`` says
         which.  "auto" is (1, 0.9995, 0.998, 0.99) on streams, and a single memory that forgets nothing in ``fit``, with
         ``window``, ``exact_rows`` or alpha=0.  A number is one memory.  The first decides on the dictionary.
     linear : bool or "auto", default="auto"
