@@ -69,8 +69,9 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
         rows that never saw the later kernels.
     forgetting : "auto", float in [1e-6, 1] or list of floats, default="auto"
         What the past keeps with each row: one minus it is a step back to the prior.  Several memories compete on one
-        dictionary, and their predictions are averaged by how well each did lately: see ``experts_``.  "auto" is (1, 0.9995, 0.998, 0.99) on streams, and a single memory that forgets nothing in ``fit``, with
-        ``window``, ``exact_rows`` or alpha=0.  A number is one memory.  The first decides on the dictionary.
+        dictionary, and their predictions are averaged by how well each did lately: see ``experts_``.  "auto" is
+        (1, 0.9995, 0.998, 0.99) on streams, and a single memory that forgets nothing in ``fit``, with ``window``,
+        ``exact_rows`` or alpha=0.  A number is one memory.  The first decides on the dictionary.
     linear : bool or "auto", default="auto"
         A linear part beside the kernels, with the same prior.  "auto" adds it to streams of stationary kernels where
         the features are at most half of ``max_basis``, and not in ``fit``.
