@@ -36,9 +36,10 @@ NOT_SANITIZED = {
 
 # The files of `python -m pytest -m quick`: each family against its oracle, in less than a minute in all.
 QUICK = (
-    "base/test_kernels.py", "dense/test_lssvm.py", "house/test_codebase.py", "house/test_docs.py",
-    "house/test_language.py", "house/test_python_house.py", "select/test_orols.py",
-    "stream/test_krls.py", "stream/test_lstd.py", "stream/test_online.py", "subset/test_subset.py",
+    "base/test_kernels.py", "blocks/test_inverses.py", "blocks/test_papers.py", "dense/test_lssvm.py",
+    "house/test_codebase.py", "house/test_docs.py", "house/test_language.py", "house/test_python_house.py",
+    "select/test_orols.py", "stream/test_krls.py", "stream/test_lstd.py", "stream/test_online.py",
+    "subset/test_subset.py",
 )  # fmt: skip
 
 

@@ -117,13 +117,6 @@ py::dict forward_selection(const std::vector<Kernel>& kernels, const Array& X, c
   return out;
 }
 
-// The part by itself, for tests and for `pseudoinverse`.
-Matrix padded(const OrthogonalBasis& basis, const Array& k) {
-  Matrix column = Matrix::Zero(basis.padded_rows(), 1);
-  column.col(0).head(basis.rows()) = vector(k, basis.rows(), "column");
-  return column;
-}
-
 }  // namespace
 
 void bind_forward(py::module_& m) {
@@ -146,33 +139,6 @@ void bind_forward(py::module_& m) {
       },
       named, py::arg("selection"), py::arg("n_candidates"), py::arg("n"), py::arg("d"), py::arg("outputs"),
       py::arg("candidates"), py::arg("widths"), py::arg("most"), py::arg("cache_bytes"));
-
-  py::class_<OrthogonalBasis>(m, "OrthogonalBasis")
-      .def(py::init([](const Array& targets, int threads, double rank_tol) {
-             return std::make_unique<OrthogonalBasis>(Matrix(rows(targets, -1, "targets")), threads, rank_tol);
-           }),
-           py::arg("targets").noconvert(), py::arg("threads") = 1, py::arg("rank_tol") = OrthogonalBasis::kRankTol)
-      .def("__reduce__",
-           [](const OrthogonalBasis&) -> py::object {
-             throw py::type_error("an OrthogonalBasis cannot be pickled; it is rebuilt from its columns");
-           })
-      .def(
-          "append", [](OrthogonalBasis& b, const Array& k) { return b.append(padded(b, k).col(0)); },
-          py::arg("column").noconvert())
-      .def("settle", &OrthogonalBasis::settle)
-      .def_property_readonly("size", &OrthogonalBasis::size)
-      .def_property_readonly("h", [](const OrthogonalBasis& b) { return vector_to_numpy(b.h()); })
-      .def_property_readonly("f", [](const OrthogonalBasis& b) { return to_numpy(Matrix(b.f())); })
-      .def_property_readonly("U", [](const OrthogonalBasis& b) { return to_numpy(Matrix(b.U())); })
-      .def_property_readonly("residual",
-                             [](const OrthogonalBasis& b) { return to_numpy(Matrix(b.residual().topRows(b.rows()))); })
-      .def_property_readonly("Q",
-                             [](const OrthogonalBasis& b) {
-                               Matrix Q(b.padded_rows(), b.size());
-                               for (Index j = 0; j < b.size(); ++j) b.column(j, Q.col(j));
-                               return to_numpy(Matrix(Q.topRows(b.rows())));
-                             })
-      .def("pseudoinverse", [](OrthogonalBasis& b) { return to_numpy(b.pseudoinverse()); });
 }
 
 }  // namespace kernsift

@@ -184,20 +184,6 @@ void bind_lssvm(py::module_& m) {
                   py::arg("outputs"), py::arg("step"));
   m.attr("SETTLED") = kSettled;
   m.def(
-      "weighted_median",
-      [](const Array& values, const Array& weight) {
-        const auto v = vector(values, -1, "values");
-        return weighted_median(v, vector(weight, v.size(), "weight"));
-      },
-      py::arg("values").noconvert(), py::arg("weight").noconvert());
-  m.def(
-      "outlier_weights",
-      [](const Array& residuals, const Array& weight) {
-        const Matrix e = rows(residuals, -1, "residuals");
-        return vector_to_numpy(outlier_weights(e, vector(weight, e.rows(), "weight")));
-      },
-      py::arg("residuals").noconvert(), py::arg("weight").noconvert());
-  m.def(
       "dense_slack",
       [](const Array& factor, const Array& weights, double alpha, bool bias) {
         const auto v = vector(weights, -1, "sample_weight");

@@ -1,13 +1,11 @@
 // Choosing a ridge, and probabilities from scores.
 #include "bind/bind.hpp"
-#include "core/ridge/gcv.hpp"
 #include "core/ridge/ridge_problem.hpp"
 #include "core/ridge/temperature.hpp"
 
 namespace kernsift {
 
 void bind_ridge(py::module_& m) {
-  const py::kw_only named;
   m.def(
       "softmax",
       [](const Array& scores, double temperature) {
@@ -41,27 +39,6 @@ void bind_ridge(py::module_& m) {
       },
       py::arg("scores").noconvert(), py::arg("targets").noconvert(), py::arg("weights").noconvert(), py::arg("log_t"),
       py::arg("information"));
-  m.def(
-      "ridge_minimum",
-      [](const Array& h, const Array& f2, double residual, double n_rows, double unpenalised, double start,
-         double floor, int iterations, double tolerance, bool everywhere) {
-        const auto hs = vector(h, -1, "h");
-        const RidgeSpectrum s{hs, vector(f2, hs.size(), "f2"), residual, n_rows, unpenalised};
-        return everywhere ? ridge_minimum(s, start, floor, iterations, tolerance)
-                          : ridge_fixed_point(s, start, floor, iterations, tolerance);
-      },
-      named, py::arg("h").noconvert(), py::arg("f2").noconvert(), py::arg("residual"), py::arg("rows"),
-      py::arg("unpenalised"), py::arg("start"), py::arg("floor"), py::arg("iterations"), py::arg("tolerance"),
-      py::arg("everywhere"));
-  m.def(
-      "ridge_scores",
-      [](const Array& h, const Array& f2, double residual, double n_rows, double unpenalised, double lambda) {
-        const auto hs = vector(h, -1, "h");
-        const RidgeSpectrum s{hs, vector(f2, hs.size(), "f2"), residual, n_rows, unpenalised};
-        return py::make_tuple(s.gcv(lambda), s.rss(lambda), s.trace(lambda), s.cost(lambda), s.reestimate(lambda));
-      },
-      named, py::arg("h").noconvert(), py::arg("f2").noconvert(), py::arg("residual"), py::arg("rows"),
-      py::arg("unpenalised"), py::arg("alpha"));
 }
 
 }  // namespace kernsift

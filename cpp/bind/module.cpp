@@ -31,7 +31,10 @@ PYBIND11_MODULE(_core, m, pybind11::mod_gil_not_used()) {
   kernsift::bind_config(m);
   kernsift::bind_kernel(m);
   kernsift::bind_lssvm(m);
-  kernsift::bind_building_blocks(m);
+  kernsift::bind_blocks_kernel(m);
+  kernsift::bind_blocks_inverse(m);
+  kernsift::bind_blocks_columns(m);
+  kernsift::bind_blocks_rls(m);
   kernsift::bind_online(m);
   kernsift::bind_forward(m);
   kernsift::bind_ridge(m);

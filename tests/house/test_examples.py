@@ -67,7 +67,14 @@ NOT_SHOWN = {"set_callbacks", "register_skl2onnx", "predict_proba_many"}
 
 def public_things():
     """Public classes and functions with the names they have in the documentation."""
-    for name in ("kernsift", "kernsift.dask", "kernsift.display", "kernsift.export", "kernsift.river"):
+    for name in (
+        "kernsift",
+        "kernsift.blocks",
+        "kernsift.dask",
+        "kernsift.display",
+        "kernsift.export",
+        "kernsift.river",
+    ):
         module = imported(name)
         for part in getattr(module, "__all__", []):
             thing = getattr(module, part)

@@ -154,7 +154,11 @@ def test_stub_arguments_are_those_of_the_core():
     for node in ast.walk(stub):
         if not isinstance(node, ast.ClassDef):
             continue
-        shared = {"_Online": _core.OnlineLSSVM, "_Problem": _core.DenseProblem}.get(node.name)
+        shared = {
+            "_Inverse": _core.SymmetricInverse,
+            "_Online": _core.OnlineLSSVM,
+            "_Problem": _core.DenseProblem,
+        }.get(node.name)
         runtime = shared or getattr(_core, node.name, None)
         for function in (n for n in node.body if isinstance(n, ast.FunctionDef)):
             if function.decorator_list or function.name == "__reduce__":

@@ -89,6 +89,7 @@ NOT_RUN = {
     "-m pytest": NETWORK,
     "scikit-build-core>=1.0": NETWORK,
     "cmake --preset": BUILD,
+    "-DKERNSIFT_BUILD_LIBRARY=ON": BUILD,
 }
 
 
@@ -145,7 +146,7 @@ def test_python_blocks_run_word_for_word(page, tmp_path, monkeypatch):
 
 
 def test_every_block_has_a_way_to_be_tested():
-    known = {"python", "bash", "c", "text"}
+    known = {"python", "bash", "c", "cmake", "text"}
     assert {b.language for b in BLOCKS} <= known
     assert [
         b for b in BLOCKS if b.language == "bash" and reason(b) is None and "python -m kernsift" not in b.code
@@ -153,6 +154,13 @@ def test_every_block_has_a_way_to_be_tested():
     unused = [words for words in NOT_RUN if not any(words in b.code for b in BLOCKS)]
     assert unused == []  # no reason outlives its block
     assert len(BLOCKS) > 20
+
+
+def test_cmake_blocks_are_of_the_program_that_ci_builds():
+    program = (ROOT / "examples" / "cpp" / "CMakeLists.txt").read_text(encoding="utf-8")
+    found = [b.code for b in BLOCKS if b.language == "cmake"]
+    assert found
+    assert [code for code in found if code not in program] == []
 
 
 def test_a_block_that_fails_is_found(tmp_path):

@@ -17,6 +17,7 @@ Shapes: n rows, t of them with positive weight, d features, c outputs, m kernels
 without.
 """
 
+from .blocks import RidgeRows, column_ridge, dense_inverse
 from .kernels import (
     ADMITTED,
     BOUNCED,
@@ -75,12 +76,15 @@ __all__ = [
     "PaperModel",
     "PaperRecursion",
     "RidgeFit",
+    "RidgeRows",
     "SelectionPath",
     "Solution",
     "SubsetFit",
     "Transitions",
     "brute_force_fvs",
     "cholesky",
+    "column_ridge",
+    "dense_inverse",
     "engel_krls",
     "exhaustive_selection",
     "householder_qr",

@@ -133,7 +133,17 @@ class Memories:
         k = self.kernel(self.basis, x[None])[:, 0]
         return k_self - k @ _solve(self.kernel(self.basis, self.basis), k)
 
-    def learn(self, x: Array, y: Array, v: float, admitted: bool, evicted: int | None = None, _: bool = False) -> None:
+    def learn(
+        self,
+        x: Array,
+        y: Array,
+        v: float,
+        admitted: bool,
+        evicted: int | None = None,
+        _: bool = False,
+        predicted: Array | None = None,
+    ) -> None:
+        """One row; `predicted`: by each memory when the row came, if its target came later."""
         number = self.seen
         self.seen += 1
         if not v > 0:
@@ -145,6 +155,8 @@ class Memories:
         novelty = max(self._distance(x), 0.0) / self.kernel(x[None], x[None])[0, 0]
         measured, h = y - self.level, self._observation(x)
         errors = np.array([measured - h @ each.mean for each in self.memories])
+        if predicted is not None:
+            errors = y - predicted
         if admitted:
             delta = self._distance(x)
             for each in self.memories:

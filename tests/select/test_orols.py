@@ -14,6 +14,7 @@ import kernsift
 import numpy as np
 import pytest
 from kernsift import OROLSClassifier, OROLSRegressor, _core
+from kernsift.blocks import PseudoInverse
 from oracles import (
     Array,
     exhaustive_selection,
@@ -39,12 +40,11 @@ def problem(rng: np.random.Generator, n: int = ROWS, d: int = 2, outputs: int = 
 LENIENT = 1e-24
 
 
-def part(columns: Array, Y: Array, rank_tol: float = 1e-10) -> _core.OrthogonalBasis:
-    """The core's basis with these columns; all must be independent."""
-    basis = _core.OrthogonalBasis(np.ascontiguousarray(Y), rank_tol=rank_tol)
+def part(columns: Array, rank_tol: float = 1e-10) -> PseudoInverse:
+    """The block with these columns; all must be independent."""
+    basis = PseudoInverse(len(columns), rank_tol=rank_tol)
     for column in columns.T:
-        assert basis.append(np.ascontiguousarray(column))
-    basis.settle()
+        assert basis.append(column)
     return basis
 
 
@@ -75,108 +75,87 @@ def off_diagonal(Q: Array) -> float:
 def test_OROLS_10_and_OROLS_18_and_OROLS_20_the_decomposition(rng, n):
     X, Y = problem(rng, n, outputs=2)
     K = np.hstack([np.ones((n, 1)), kernel_matrix("rbf", X, X[:35], 1.0)])
-    basis = part(K, Y)
+    basis = part(K)
     Q, U = orthogonal_columns(K)
+    found = basis.decomposition()
     cond = np.linalg.cond(K)
     # Columns and coefficients are as accurate as the condition allows; K = QU and orthogonality do not depend on it.
-    assert np.abs(basis.Q - Q).max() < 1e-15 * cond * 10
-    assert np.abs(basis.U - U).max() < 1e-15 * cond * 10
-    assert np.array_equal(np.tril(basis.U, -1), np.zeros_like(basis.U))
-    assert np.array_equal(np.diag(basis.U), np.ones(basis.size))
-    assert np.abs(basis.Q @ basis.U - K).max() < 1e-14
-    np.testing.assert_allclose(basis.h, (basis.Q**2).sum(axis=0), rtol=1e-13)
-    assert np.abs(basis.f - basis.Q.T @ Y).max() < 1e-13 * np.linalg.norm(Y)
+    assert np.abs(found.Q - Q).max() < 1e-15 * cond * 10
+    assert np.abs(found.U - U).max() < 1e-15 * cond * 10
+    assert np.array_equal(np.tril(found.U, -1), np.zeros_like(found.U))
+    assert np.array_equal(np.diag(found.U), np.ones(basis.size))
+    assert np.abs(found.Q @ found.U - K).max() < 1e-14
+    np.testing.assert_allclose(found.h, (found.Q**2).sum(axis=0), rtol=1e-13)
     residual = (Y - Q @ ((Q.T @ Y) / (Q * Q).sum(axis=0)[:, None])).astype(float)
     # the span itself is known to eps cond
-    assert np.abs(basis.residual - residual).max() < 1e-15 * cond
+    assert np.abs(basis.residual(Y) - residual).max() < 1e-15 * cond
 
 
 @pytest.mark.parametrize("condition", [1e2, 1e6, 1e10])
 def test_the_basis_is_orthogonal_whatever_the_condition(rng, condition):
-    K, Y = ill_conditioned(rng, condition)
+    K, _ = ill_conditioned(rng, condition)
     # Gram-Schmidt twice is orthogonal to rounding as long as the rank test passes: 45 epsilon here
-    assert off_diagonal(part(K, Y, LENIENT).Q) < 1e-14
-
-
-def test_the_last_column_is_settled_by_the_next_one(rng):
-    K, Y = ill_conditioned(rng, 1e6)
-    basis = _core.OrthogonalBasis(Y)
-    for column in K.T:
-        assert basis.append(np.ascontiguousarray(column))
-    assert off_diagonal(basis.Q[:, :-1]) < 1e-14
-    h = basis.h
-    basis.settle()
-    once, basis_h = basis.Q.copy(), basis.h
-    basis.settle()
-    assert np.array_equal(once, basis.Q)
-    assert off_diagonal(once) < 1e-14
-    # the second orthogonalisation moves |q|^2 in its last digits only: rounding times |k| / |q|, squared
-    np.testing.assert_allclose(basis_h, h, rtol=1e-9)
+    assert off_diagonal(part(K, LENIENT).decomposition().Q) < 1e-14
 
 
 def test_OROLS_17_and_OROLS_26_pseudoinverse_and_weights(rng):
     X, Y = problem(rng)
     K = np.hstack([np.ones((ROWS, 1)), kernel_matrix("rbf", X, X[:12], 1.0)])
-    basis = part(K, Y)
+    basis = part(K)
     cond = np.linalg.cond(K)
     assert cond < 1e5
     expected = np.linalg.pinv(K)
     # numpy's own pinv is right to about eps cond relative to its largest entry
-    assert np.abs(basis.pseudoinverse() - expected).max() < 1e-15 * cond * np.abs(expected).max()
+    assert np.abs(basis.to_dense() - expected).max() < 1e-15 * cond * np.abs(expected).max()
     recursion = paper_recursion(K[:, 1:])
-    assert np.abs(basis.pseudoinverse() - recursion.pseudoinverse).max() < 1e-10 * np.abs(expected).max()
-    weights = np.linalg.solve(basis.U, basis.f / basis.h[:, None])
+    assert np.abs(basis.to_dense() - recursion.pseudoinverse).max() < 1e-10 * np.abs(expected).max()
+    weights = basis.solve(Y)
     assert np.abs(weights - np.linalg.lstsq(K, Y, rcond=None)[0]).max() < 1e-14 * cond * np.abs(weights).max()
 
 
 def test_a_dependent_column_is_refused_and_changes_nothing(rng):
     X, Y = problem(rng)
     K = kernel_matrix("rbf", X, X[:6], 1.0)
-    basis = _core.OrthogonalBasis(Y)
-    for column in K.T:
-        assert basis.append(np.ascontiguousarray(column))
-    assert not basis.append(np.ascontiguousarray(K[:, 3]))
-    assert not basis.append(np.ascontiguousarray(K @ np.ones(6)))
+    basis = part(K)
+    assert not basis.append(K[:, 3])
+    assert not basis.append(K @ np.ones(6))
     assert basis.size == 6
-    basis.settle()
-    same = part(K, Y)
-    np.testing.assert_allclose(basis.Q, same.Q, atol=1e-14)
-    np.testing.assert_allclose(basis.residual, same.residual, atol=1e-14)
+    np.testing.assert_allclose(basis.decomposition().Q, part(K).decomposition().Q, atol=1e-14)
+    np.testing.assert_allclose(basis.residual(Y), part(K).residual(Y), atol=1e-14)
     new = kernel_matrix("rbf", X, X[7:8], 1.0)
-    assert basis.append(np.ascontiguousarray(new[:, 0]))
-    basis.settle()
-    np.testing.assert_allclose(basis.Q, part(np.hstack([K, new]), Y).Q, atol=1e-13)
+    assert basis.append(new[:, 0])
+    np.testing.assert_allclose(basis.decomposition().Q, part(np.hstack([K, new])).decomposition().Q, atol=1e-13)
 
 
 # ---- GCV
 
 
-def spectrum(rng: np.random.Generator, noise: float, free: int = 1) -> dict:
+def problem_of_ridge(rng: np.random.Generator, noise: float, free: int = 1) -> tuple[Array, Array, PseudoInverse]:
+    """Orthogonal columns, targets, and the block of these columns."""
     X, _ = problem(rng)
     Y = np.sin(2 * X[:, :1]) + noise * rng.standard_normal((ROWS, 1))
     K = np.hstack([np.ones((ROWS, free)), kernel_matrix("rbf", X, X[:20], 1.0)])
-    Q, _ = orthogonal_columns(K)
-    Q = Q.astype(np.float64)
-    h, f = (Q**2).sum(axis=0), (Q.T @ Y)[:, 0]
-    residual = float(np.sum((Y - Q @ (Q.T @ Y / h[:, None])) ** 2))
-    core = {"h": h[free:].copy(), "f2": f[free:] ** 2, "residual": residual}
-    core |= {"rows": float(ROWS), "unpenalised": float(free)}
-    return {"Q": Q, "Y": Y, "free": free, "core": core}
+    Q = orthogonal_columns(K)[0].astype(np.float64)
+    columns = PseudoInverse(ROWS, n_unpenalised=free)
+    for column in Q.T:
+        assert columns.append(column)
+    return Q, Y, columns
 
 
 @pytest.mark.parametrize("free", [0, 1])
 def test_OROLS_27_and_OROLS_29_and_OROLS_31_the_score_and_its_derivative(rng, free):
-    s = spectrum(rng, 0.3, free)
+    Q, Y, columns = problem_of_ridge(rng, 0.3, free)
     for lam in (0.0, 1e-6, 0.03, 2.0, 1e3):
-        gcv, rss, trace, cost, again = _core.ridge_scores(**s["core"], alpha=lam)
-        fit = ridge_fit(s["Q"], s["Y"], lam, free)
-        np.testing.assert_allclose([gcv, rss, trace], [fit.gcv, fit.rss, fit.trace], rtol=1e-10)
-        weights = fit.weights[free:, 0]
-        np.testing.assert_allclose(cost, fit.rss + lam * weights @ weights, rtol=1e-10)
+        fit = ridge_fit(Q, Y, lam, free)
+        rss = float((columns.residual(Y, ridge=lam) ** 2).sum())
+        gcv = columns.gcv(Y, ridge=lam)
+        np.testing.assert_allclose([gcv, rss, np.sqrt(ROWS * rss / gcv)], [fit.gcv, fit.rss, fit.trace], rtol=1e-10)
+        # Q is orthogonal to rounding only: the coefficients of the block are of its own columns
+        np.testing.assert_allclose(columns.solve(Y, ridge=lam), fit.weights, rtol=1e-8, atol=1e-10)
         # (28): the score is stationary exactly where (30) returns what it was given
         step = 1e-5 * max(lam, 1e-3)
-        slope = (ridge_fit(s["Q"], s["Y"], lam + step, free).gcv - fit.gcv) / step
-        assert np.sign(slope) == np.sign(lam - again)
+        slope = (ridge_fit(Q, Y, lam + step, free).gcv - fit.gcv) / step
+        assert np.sign(slope) == np.sign(lam - columns.reestimate(Y, ridge=lam))
 
 
 def minima(scores: Array) -> Array:
@@ -187,40 +166,27 @@ def minima(scores: Array) -> Array:
 @pytest.mark.parametrize("noise", [0.02, 0.2, 0.5, 1.0])
 @pytest.mark.parametrize("start", [0.0, 1e-6, 1.0, 1e3])
 def test_OROLS_30_the_fixed_point_is_the_minimum_of_gcv(rng, noise, start):
-    s = spectrum(rng, noise)
-    grid = np.exp(np.linspace(np.log(1e-8), np.log(1e4), 4001))
-    scores = np.array([_core.ridge_scores(**s["core"], alpha=g)[0] for g in grid])
+    Q, Y, columns = problem_of_ridge(rng, noise)
+    grid = np.exp(np.linspace(np.log(1e-8), np.log(1e4), 1001))
+    scores = np.array([columns.gcv(Y, ridge=g) for g in grid])
     step = np.log(grid[1] / grid[0])  # the grid cannot say more
-    precise = {"start": start, "floor": 0.0, "iterations": 5000, "tolerance": 1e-12}
 
-    lam = _core.ridge_minimum(**s["core"], **precise, everywhere=True)
-    assert abs(np.log(lam / grid[int(np.argmin(scores))])) <= step
-    assert _core.ridge_scores(**s["core"], alpha=lam)[0] <= scores.min() * (1 + 1e-12)
+    # the lowest minimum, unless it is below the floor of 1e-6 of the longest column
+    low = 1e-6 * float((Q[:, 1:] ** 2).sum(axis=0).max())
+    best, lowest = columns.best_ridge(Y), scores[grid >= low].min()
+    assert columns.gcv(Y, ridge=best) <= lowest * (1 + 1e-6)
 
     # (30) alone ends in a local minimum; at noise 0.2 there are two here
-    lam = _core.ridge_minimum(**s["core"], **precise, everywhere=False)
+    lam = start
+    for _ in range(5000):
+        before, lam = lam, columns.reestimate(Y, ridge=lam)
+        if abs(lam - before) <= 1e-12 * lam:
+            break
     places = grid[minima(scores)]
     assert len(places) == (2 if noise == 0.2 else 1)
     assert np.abs(np.log(lam / places)).min() <= step
     # and it is the point of (28)-(30) in matrices
-    np.testing.assert_allclose(lam, reestimated_ridge(s["Q"], s["Y"], start, 1), rtol=1e-6)
-
-
-def test_the_ridge_has_a_floor_and_a_ceiling():
-    h = np.array([4.0, 2.0, 1.0])
-    exact = {"h": h, "f2": h**2, "residual": 0.0, "rows": 10.0, "unpenalised": 1.0}
-    # y lies in the span: no noise, and the score falls to its end
-    assert (
-        _core.ridge_minimum(**exact, everywhere=False, start=1.0, floor=1e-6, iterations=1000, tolerance=1e-9) == 4e-6
-    )
-    nothing = {**exact, "f2": np.zeros(3), "residual": 1.0}
-    # y is orthogonal to every column: nothing to learn, and no NaN
-    for everywhere in (False, True):
-        assert np.isfinite(
-            _core.ridge_minimum(**nothing, everywhere=everywhere, start=1.0, floor=1e-6, iterations=100, tolerance=1e-6)
-        )
-    weak = {**exact, "f2": np.full(3, 1e-9), "residual": 1.0}
-    assert _core.ridge_minimum(**weak, everywhere=False, start=1.0, floor=1e-6, iterations=5000, tolerance=1e-9) == 4e8
+    np.testing.assert_allclose(lam, reestimated_ridge(Q, Y, start, 1), rtol=1e-6)
 
 
 # ---- selection
@@ -480,11 +446,11 @@ def test_erratum_002_8_without_reorthogonalisation_the_basis_is_lost(rng):
     # "needs not to be reorthogonalised as long as the Gram matrix has full rank": it has, to eight digits
     assert np.linalg.matrix_rank(K) == K.shape[1]
     assert off_diagonal(printed.Q) > 1e-3
-    basis = part(K, Y, LENIENT)
-    assert off_diagonal(basis.Q) < 1e-14
+    basis = part(K, LENIENT)
+    assert off_diagonal(basis.decomposition().Q) < 1e-14
     # and with it the least squares solution
     best = Y - K @ np.linalg.lstsq(K, Y, rcond=None)[0]
-    ours, theirs = np.linalg.norm(basis.residual), np.linalg.norm(Y - K @ (printed.pseudoinverse @ Y))
+    ours, theirs = np.linalg.norm(basis.residual(Y)), np.linalg.norm(Y - K @ (printed.pseudoinverse @ Y))
     assert ours <= np.linalg.norm(best) * (1 + 1e-7)
     assert theirs > np.linalg.norm(best) * (1 + 1e-7)
 

@@ -612,3 +612,31 @@ def test_a_bank_without_constant_and_kernels_predicts_nothing(outputs):
     for x, target in zip(X, y, strict=True):
         model.update(x, target if outputs > 1 else float(target))
     np.testing.assert_array_equal(model.predict(X), y)
+
+
+@pytest.mark.parametrize("return_std", [False, True])
+@pytest.mark.parametrize("delay", [1, 4, 40])
+def test_late_targets_weigh_memories_by_what_they_predicted_when_the_row_came(delay, return_std):
+    X, Y, v = moving(150, outputs=2)
+    model = OnlineLSSVMRegressor(gamma=0.5, max_basis=8, forgetting=[1.0, 0.99, 0.9])
+    model.partial_fit(X[:30], Y[:30], v[:30])
+    rows = type(model._core)(model._core.kernel, **model._core.settings)
+    truth = oracle_of(rows, X[:30], learned(rows, X[:30], Y[:30], v[:30], 30), Y[:30], v[:30])
+    log = pickle.loads(pickle.dumps(rows))  # who joins and leaves, row by row
+    got = model.prequential(X[30:], Y[30:], v[30:], delay=delay, return_std=return_std)
+    predicted = {}
+    for i in range(30, 150 + delay):
+        if i < 150:
+            predicted[i] = truth.predictions(X[i : i + 1])[:, 0]
+            mean = np.tensordot(truth.weights, predicted[i], axes=1)
+            np.testing.assert_allclose(got.y_pred[i - 30], mean, atol=SAME * (1 + np.abs(Y).max()))
+        late = i - delay
+        if late >= 30:
+            row = slice(late, late + 1)
+            _, (outcome,), (victim,) = log.learn(X[row], Y[row], v[row])[:3]
+            joined = outcome in (oracles.ADMITTED, oracles.SWAPPED)
+            gone = int(victim) if outcome == oracles.SWAPPED else None
+            truth.learn(X[late], Y[late], v[late], joined, gone, predicted=predicted[late])
+    assert_equal_beliefs(model._core, truth, X[:20])
+    at_once = log.memories[1][0]  # the weight of the first, had nothing been late
+    assert np.abs(np.log(model.experts_[0]["weight"] / at_once)) > 0.1

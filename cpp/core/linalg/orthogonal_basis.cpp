@@ -216,6 +216,28 @@ void OrthogonalBasis::settle() {
   pending_ = corrected_ = false;
 }
 
+void OrthogonalBasis::pop() {
+  settle();
+  Vector q(padded_rows());
+  column(--size_, q);
+  residual_.noalias() += q * (f_.row(size_) / h_[size_]);
+  residual_norm2_ = residual_.colwise().squaredNorm();
+}
+
+void OrthogonalBasis::restore(const ConstMatrixRef& Q, const ConstVectorRef& h, const ConstMatrixRef& U) {
+  for (Index j = 0; j < Q.cols(); ++j, ++size_) {
+    reserve_column();
+    Vector q = Vector::Zero(padded_rows());
+    q.head(rows_) = Q.col(j);
+    for (Index b = 0; b < n_blocks_; ++b) Eigen::Map<Vector>(at(j, b), kRows) = block(q, b);
+    h_[j] = h[j];
+    f_.row(j) = q.transpose() * residual_;
+    residual_.noalias() -= q * (f_.row(j) / h_[j]);
+  }
+  U_.topLeftCorner(size_, size_) = U;
+  residual_norm2_ = residual_.colwise().squaredNorm();
+}
+
 void OrthogonalBasis::column(Index j, Eigen::Ref<Vector> out) const {
   for (Index b = 0; b < n_blocks_; ++b) block(out, b) = Eigen::Map<const Vector>(at(j, b), kRows);
 }

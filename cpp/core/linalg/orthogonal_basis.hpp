@@ -63,6 +63,10 @@ class OrthogonalBasis {
 
   // Orthogonalises the last column for the second time, now.
   void settle();
+  // The last column goes, as if it had never been appended.
+  void pop();
+  // Columns that another basis had, settled: Q is rows() x n. This one must be empty.
+  void restore(const ConstMatrixRef& Q, const ConstVectorRef& h, const ConstMatrixRef& U);
 
   Eigen::Map<const Vector> h() const { return {h_.data(), size_}; }
   ConstMatrixRef f() const { return f_.topRows(size_); }

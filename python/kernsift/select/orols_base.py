@@ -264,7 +264,7 @@ class OROLSBase(ForwardParameters, Expansion):
         n, m = len(X), self.n_basis_ + 1
         # the design twice, Q, and Q'/h as it is solved and as it is given back
         check_memory(5 * n * m, f"a pseudoinverse of {n} rows and {m} columns", "give fewer rows, or lower max_basis")
-        basis = _core.OrthogonalBasis(np.zeros((n, 1)))
+        basis = _core.PseudoInverse(n)
         for j, column in enumerate((self._design(X, which) * root[:, None]).T):
             if not basis.append(np.ascontiguousarray(column)):
                 raise ValueError(
