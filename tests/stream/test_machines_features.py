@@ -17,6 +17,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from oracles.dense_stream import DenseStream
+from oracles.memories import Memories
 from support.streams import through_a_file
 
 pytest.importorskip("river", reason="needs river: pip install 'kernsift[river]'")
@@ -55,8 +56,10 @@ class FeatureMachine(RuleBasedStateMachine):
             "max_basis": data.draw(st.sampled_from([None, 1, 3, 8]), "max_basis"),
             "fit_intercept": data.draw(st.booleans(), "fit_intercept"),
             "forgetting": data.draw(st.sampled_from([1.0, 0.9, 0.99]), "forgetting"),
-            "exact_rows": data.draw(st.sampled_from([0, 5, 40]), "exact_rows"),
+            "linear": False,
         }
+        if parameters["forgetting"] == 1.0:
+            parameters["exact_rows"] = data.draw(st.sampled_from([0, 5, 40]), "exact_rows")
         self.model, self.rows = self.kind(**parameters), self.kind(**parameters)
         self.dense, self.met, self.labels = None, [], []
 
@@ -79,15 +82,14 @@ class FeatureMachine(RuleBasedStateMachine):
     def start_oracle(self, names):
         width = 1.0 / len(names) if self.model.gamma is None else self.model.gamma
         kernel = oracles.kernel_function(self.model.kernel, width, dtype=np.float64)
-        self.dense = DenseStream(
-            kernel,
-            self.model.alpha,
-            len(NAMES),
-            len(self.code(LABELS[0] if self.kind is OnlineLSSVMClassifier else 0.0)),
-            fit_intercept=self.model.fit_intercept,
-            exact_rows=self.model.exact_rows,
-            forgetting=self.model.forgetting,
-        )
+        outputs = len(self.code(LABELS[0] if self.kind is OnlineLSSVMClassifier else 0.0))
+        constant = {"fit_intercept": self.model.fit_intercept}
+        if self.model.forgetting < 1:
+            factors = [self.model.forgetting]
+            self.dense = Memories(kernel, self.model.alpha, factors, len(NAMES), outputs, **constant)
+        else:
+            ring = self.model.exact_rows
+            self.dense = DenseStream(kernel, self.model.alpha, len(NAMES), outputs, exact_rows=ring, **constant)
 
     def note(self, names, y):
         self.met += [name for name in names if name not in self.met]

@@ -156,7 +156,7 @@ void PruningScores::fade(const Posterior& posterior, Index rows) {
   const Index m = posterior.kernels();
   const double left = std::pow(posterior.memory(), static_cast<double>(rows));
   diagonal_.head(m) = left * diagonal_.head(m) + ((1.0 - left) / posterior.alpha()) * kappa_.head(m);
-  beta_.topRows(m) *= std::sqrt(left);
+  beta_.topRows(m) *= std::sqrt(left);  // [BEYOND B7]
   lagging_.h.topLeftCorner(m, lagging_.count) *= std::sqrt(left);
 }
 

@@ -53,8 +53,8 @@ class KRLSRegressor(KRLSParameters, OnlineLSSVMRegressor):
         What a novel row means once there are ``max_basis`` kernels: nothing more than any other row (the dictionary is
         frozen, and ``audit_`` counts the rows so), the oldest kernel leaves, or the kernel that lowers the cost least.
     forgetting : float in [1e-6, 1] or list of floats, default=1.0
-        What the past keeps with each row, the rest being the prior; several memories compete.  Below 1 it needs ``alpha > 0``:
-        :class:`OnlineLSSVMRegressor`.
+        What the past keeps with each row, the rest being the prior; several memories compete, as in
+        :class:`OnlineLSSVMRegressor`.  Below 1 it needs ``alpha > 0``.
     n_jobs : int or None, default=None
         Threads for predictions.
     random_state : int, RandomState or None
