@@ -599,8 +599,6 @@ def test_BEYOND_B7_a_hundred_thousand_rows_with_churn_do_not_drift(factor):
     np.testing.assert_allclose(own, expected[1], atol=1e-9 * size)
 
 
-<<<<<<< HEAD
-=======
 @pytest.mark.parametrize("outputs", [1, 2])
 def test_a_bank_without_constant_and_kernels_predicts_nothing(outputs):
     X, _, _ = moving(60, seed=25)
@@ -616,7 +614,6 @@ def test_a_bank_without_constant_and_kernels_predicts_nothing(outputs):
     np.testing.assert_array_equal(model.predict(X), y)
 
 
->>>>>>> ot
 @pytest.mark.parametrize("return_std", [False, True])
 @pytest.mark.parametrize("delay", [1, 4, 40])
 def test_late_targets_weigh_memories_by_what_they_predicted_when_the_row_came(delay, return_std):
@@ -643,21 +640,3 @@ def test_late_targets_weigh_memories_by_what_they_predicted_when_the_row_came(de
     assert_equal_beliefs(model._core, truth, X[:20])
     at_once = log.memories[1][0]  # the weight of the first, had nothing been late
     assert np.abs(np.log(model.experts_[0]["weight"] / at_once)) > 0.1
-<<<<<<< HEAD
-
-
-@pytest.mark.parametrize("outputs", [1, 2])
-def test_a_bank_without_constant_and_kernels_predicts_nothing(outputs):
-    X, _, _ = moving(60, seed=25)
-    y = np.zeros((60, outputs)) if outputs > 1 else np.zeros(60)
-    model = OnlineLSSVMRegressor(gamma=0.5, fit_intercept=False, linear=False).partial_fit(X, y)
-    assert model.n_basis_ == 0
-    mean, _ = model.predict(X, return_std=True)
-    np.testing.assert_array_equal(mean, y)
-    np.testing.assert_array_equal(model.predict_one(X[0]), y[0])
-    model.prune(3)
-    for x, target in zip(X, y, strict=True):
-        model.update(x, target if outputs > 1 else float(target))
-    np.testing.assert_array_equal(model.predict(X), y)
-=======
->>>>>>> ot
