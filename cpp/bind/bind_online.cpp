@@ -110,8 +110,9 @@ py::tuple prequential(Guarded<Model>& self, const Array& X, const Array& Y, cons
   const auto &x = samples.x, &y = samples.y;
   Array apriori = array(x.rows(), y.cols()), variance = array(with_variance ? x.rows() : 0, y.cols());
   py::array_t<std::int64_t> n_basis(x.rows());
-  if (members.shape(0) != 0 && members.shape(0) != x.rows())
-    throw std::invalid_argument("members must have one row per row of X, or none");
+  const auto memories = static_cast<py::ssize_t>(model.settings().forgetting.size());
+  if (members.shape(0) != 0 && (members.shape(0) != x.rows() || members.shape(1) != y.cols() * memories))
+    throw std::invalid_argument("members must have a row for each of X and a column for each output of each memory");
   auto f = rows_out(apriori), s2 = rows_out(variance), each = rows_out(members);
   std::int64_t* const sizes = n_basis.mutable_data();
   const Index steps = end < 0 ? x.rows() + delay : std::min(end, x.rows() + delay);

@@ -69,6 +69,7 @@ swap_until, exact_rows, oversample, hysteresis, forgetting, linear, learn_rows, 
 
     _calibration = (0.0, 1.0)  # log temperature and its Fisher information
     _exact_apriori = True
+    _level = False  # targets are codes of classes, and nothing known is 0
 
     @property
     def temperature_(self) -> float:

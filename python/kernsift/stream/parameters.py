@@ -55,6 +55,7 @@ class OnlineParameters(StreamParameters, CoreModel):
     """Parameters, and the core made from them."""
 
     on_full = "prune"  # what an admission means at the cap; a parameter of KRLS only
+    _level = True  # whether the constant of several memories is measured from the first target
 
     def _settings(self, kernel: Any, rows: Rows, whole: bool) -> dict[str, Any]:
         """Settings of the core, for a stream that begins with these rows, the `whole` of it or not."""
@@ -75,7 +76,7 @@ class OnlineParameters(StreamParameters, CoreModel):
             "exact_rows": ring,
             "forgetting": self._memories(whole),
             "linear": self._linear_scale(kernel, rows, whole),
-            "level": not hasattr(self, "classes_"),
+            "level": self._level,
             "on_full": self.on_full,
             "window": self.window is not None,
             "hysteresis": float(self.hysteresis),
