@@ -70,17 +70,21 @@ bool RecursiveLeastSquares::update(const double* x, const double* y, double weig
     return true;
   }
   const Index b = offset(), p = posterior_.dimension();
-  if (w_.size() != p) w_.resize(p);
-  if (b > 0) w_[0] = 1.0;
-  w_.tail(p - b) = Eigen::Map<const Vector>(x, p - b) - origin_;
-  const RowScalars row = posterior_.look(w_, 0.0, y, weight);
+  if (b > 0) {
+    if (w_.size() != p) w_.resize(p);
+    w_[0] = 1.0;
+    w_.tail(p - b) = Eigen::Map<const Vector>(x, p - b) - origin_;
+    x = w_.data();
+  }
+  const Eigen::Map<const Vector> w(x, p);  // without a bias the origin is 0
+  const RowScalars row = posterior_.look(w, 0.0, y, weight);
   if (weight > 0) {
     if (!row.sound()) return false;
-    posterior_.normal(w_, row);
+    posterior_.normal(w, row);
     posterior_.fade();
   } else {
     if (!(!forgets() && rows_ > 1 && 1.0 + row.leverage > kLeastLeft && row.leverage <= 0)) return false;
-    posterior_.forget(w_, row);
+    posterior_.forget(w, row);
   }
   count(weight > 0 ? 1 : -1);
   sum_log_weights_ += weight > 0 ? std::log(weight) : -std::log(-weight);
