@@ -47,6 +47,7 @@ frame.drop(columns="w").to_parquet("rows.parquet")
 frame.drop(columns="w").to_parquet("rows/one.parquet") if Path("rows").is_dir() else None
 """,
     "docs/export.md": ROWS + "est = kernsift.OnlineLSSVMRegressor(gamma=0.5, max_basis=20).fit(X, y)\n",
+    "docs/guide/drift.md": ROWS + "from kernsift import OnlineLSSVMRegressor\n",
     "docs/guide/lstd.md": """
 import numpy as np
 from kernsift import KernelLSTD

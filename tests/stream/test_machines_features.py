@@ -86,7 +86,8 @@ class FeatureMachine(RuleBasedStateMachine):
         constant = {"fit_intercept": self.model.fit_intercept}
         if self.model.forgetting < 1:
             factors = [self.model.forgetting]
-            self.dense = Memories(kernel, self.model.alpha, factors, len(NAMES), outputs, **constant)
+            level = self.kind is not OnlineLSSVMClassifier
+            self.dense = Memories(kernel, self.model.alpha, factors, len(NAMES), outputs, level=level, **constant)
         else:
             ring = self.model.exact_rows
             self.dense = DenseStream(kernel, self.model.alpha, len(NAMES), outputs, exact_rows=ring, **constant)
