@@ -401,8 +401,9 @@ class FirstRowsMachine(RuleBasedStateMachine):
         learn_rows = data.draw(st.sampled_from([40, 130]), "learn_rows")
         alpha = data.draw(st.sampled_from([0.1, "gcv"]), "alpha")
         self.model = OnlineLSSVMRegressor(
-            gamma=gamma, learn_rows=learn_rows, alpha=alpha, max_basis=15, random_state=0, admission="novelty"
-        )
+            gamma=gamma, learn_rows=learn_rows, alpha=alpha, max_basis=15, random_state=0, admission="novelty",
+            forgetting=data.draw(st.sampled_from([1.0, 0.99]), "forgetting"),  # delays would weigh several otherwise
+        )  # fmt: skip
         self.first = {"learn": min(100, learn_rows), 0.5: 1}.get(gamma, 100)
         self.X, self.Y, self.v = np.empty((0, 2)), np.empty(0), np.empty(0)
         self.began = None  # rows with which the reference begins
