@@ -34,7 +34,7 @@ void learn_without_allocation(const OnlineSettings& settings, Index dimension) {
   const Index n = 4000, warm = 2000;
   RowMatrix X = check::normal_rows(n, dimension, 31);
   X.middleRows(1500, 200).setZero();  // among the kernels: runs as long as any
-  X.bottomRows(n - warm) *= 0.8;      // inputs do not move away: another memory that decides gets its scores in new room
+  X.bottomRows(n - warm) *= 0.8;  // inputs do not move away: another memory that decides gets its scores in new room
   RowMatrix Y(n, 2);
   Y.col(0) = X.col(0).array().sin();
   Y.col(1) = X.col(1);
