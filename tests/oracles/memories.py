@@ -152,7 +152,8 @@ class Memories:
         if self.level is None:
             self.level = np.array(y, dtype=np.float64)
         self.Y, self.weight = np.vstack([self.Y, y]), np.append(self.weight, v)
-        novelty = max(self._distance(x), 0.0) / self.kernel(x[None], x[None])[0, 0]
+        size = self.kernel(x[None], x[None])[0, 0]
+        novelty = max(self._distance(x), 0.0) / size if size > 0 else 0.0
         measured, h = y - self.level, self._observation(x)
         errors = np.array([measured - h @ each.mean for each in self.memories])
         if predicted is not None:
