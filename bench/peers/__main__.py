@@ -15,7 +15,7 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])  # run as a folder, the p
 
 from measure.command import parser, wanted  # noqa: E402
 
-from peers import page, scaling  # noqa: E402
+from peers import page  # noqa: E402
 from peers.runner import race  # noqa: E402
 
 # kinds of work: the module of each
@@ -29,6 +29,7 @@ WORK = {
     "tune": "tuning",
     "scaling": "scaling",
     "large": "large",
+    "river": "tracks",
 }
 ON_TWO = ("batch", "predict")  # work that has threads
 ORDER = [name for work in WORK for name in (work, f"{work}, two threads")]
@@ -42,8 +43,8 @@ def section(name: str, options: argparse.Namespace, threads: int) -> Iterator[st
     if not two:
         yield from (module.ABOUT, "")
     rounds = 1 if mode == "quick" else 3
-    if name == "scaling":
-        yield from (*scaling.table(mode, rounds), "")
+    if name in ("scaling", "river"):
+        yield from (*module.table(mode, rounds), "")
         return
     for case in module.cases(mode, options.data):
         if wanted(case.label, options.only) and not (two and case.task.get("kind") == "one"):

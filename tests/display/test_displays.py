@@ -18,6 +18,7 @@ from kernsift.display import (  # noqa: E402
     AuditDisplay,
     BasisPathDisplay,
     DictionaryDisplay,
+    MemoriesDisplay,
     PrequentialDisplay,
     PruningPathDisplay,
 )
@@ -104,6 +105,23 @@ def test_the_width_of_a_stream_not_begun_is_that_of_all_its_rows():
         MOONS, NAMES, classes=np.unique(NAMES)
     )
     assert {k: v[-1] for k, v in display.counts.items()} == whole.audit_
+
+
+def test_weights_of_memories_are_those_after_each_block():
+    model = kernsift.OnlineLSSVMRegressor(gamma=0.5, max_basis=20, forgetting=[0.9, 1.0, 0.99])
+    display = MemoriesDisplay.from_estimator(model, X, Y, block=40)
+    np.testing.assert_allclose(display.weights.sum(axis=1), 1.0)
+    assert display.rows.tolist() == [*range(40, len(X) + 1, 40)]
+    model.partial_fit(X[:80], Y[:80])
+    np.testing.assert_allclose(display.weights[1], [each["weight"] for each in model.experts_], rtol=1e-9)
+    assert display.memories == [0.9, 1.0, 0.99]
+    # the longest at the bottom
+    assert [area.get_label() for area in display.areas_] == [f"forgetting={f}" for f in ("1", "0.99", "0.9")]
+    bottom = display.areas_[0].get_paths()[0].vertices[:, 1].max()
+    assert bottom == pytest.approx(display.weights[:, 1].max())
+    again = display.plot(name="mine", alpha=0.5)
+    assert again.ax_.get_title() == "mine"
+    assert again.areas_[0].get_alpha() == 0.5
 
 
 def test_error_against_the_size_of_a_growing_model(tmp_path):
@@ -310,6 +328,7 @@ def test_matplotlib_is_not_imported_before_something_is_drawn():
     [
         lambda: PrequentialDisplay.from_predictions(Y, Y),
         lambda: AuditDisplay.from_estimator(online(), X, Y),
+        lambda: MemoriesDisplay.from_estimator(online(), X, Y),
         lambda: DictionaryDisplay.from_estimator(online().fit(X, Y)),
         lambda: BasisPathDisplay.from_estimator(kernsift.OROLSRegressor(gamma=0.5, max_basis=5).fit(X, Y)),
         lambda: PruningPathDisplay.from_estimator(kernsift.SparseLSSVMRegressor(max_basis=5).fit(X[:50], Y[:50])),

@@ -4,6 +4,7 @@ from ..subset.path_display import PruningPathDisplay
 from ._audit import AuditDisplay
 from ._basis_path import BasisPathDisplay
 from ._dictionary import DictionaryDisplay
+from ._memories import MemoriesDisplay
 from ._prequential import PrequentialDisplay
 from ._widths import WidthsDisplay
 
@@ -11,6 +12,7 @@ __all__ = [
     "AuditDisplay",
     "BasisPathDisplay",
     "DictionaryDisplay",
+    "MemoriesDisplay",
     "PrequentialDisplay",
     "PruningPathDisplay",
     "WidthsDisplay",
