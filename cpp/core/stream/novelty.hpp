@@ -21,7 +21,7 @@ class Novelty {
     recent_ += (1.0 - kMemory) * (novelty - recent_);
     ++rows_;
     ever_ += (novelty - ever_) / rows_;
-    // Back where half the excess is gone, so that it does not go to and fro.
+    // Back where half the excess is gone, so that it does not change back at once.
     const double excess = std::max(ever_, kLeastExcess);
     moved_ = recent_ > ever_ + (moved_ ? 0.5 : 1.0) * excess;
   }
