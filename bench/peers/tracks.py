@@ -15,10 +15,11 @@ from .measures import Array
 
 TITLE = "Streams: drift, and the tracks of others"
 ABOUT = """Each row is predicted, then learned. Ours is the default model with 100 kernels, nothing chosen per stream.
-Above, series with drift, seeds 0 to 4: beside the default the single memory that is best in hindsight, of seven, which
-nobody knows while the rows come. Below, river's data sets and generators (seed 42), its models at their own settings
-behind a `StandardScaler`, and the best figure published for that stream: river's track with version 0.22, KappaML's
-table as of 2025. Error is RMSE in standard deviations of the targets above, MAE below; classes in % right."""
+Above, series with drift, seeds 0 to 4: beside the default the single memory that is best in hindsight, of seven. Below,
+river's data sets and generators (seed 42), its models at their own settings behind a `StandardScaler`, and the best
+figure published for that stream, on river's benchmark page or in KappaML's table. Error is RMSE in standard deviations
+of the targets above, MAE below; classes in % right. Rows before the first prediction count as wrong, or as predicted
+by 0."""
 KERNELS = 100
 MEMORIES = (1.0, 0.9999, 0.9995, 0.999, 0.998, 0.995, 0.99)
 ROWS = {"quick": 600, "default": 4000, "full": 10_000}
