@@ -86,7 +86,7 @@ class AuditDisplay(Display):
         rows = [estimator.n_samples_seen_ if stream.begun else 0]
         audits = [estimator.audit_ if stream.begun else {}]
         sizes = [stream.n_basis]
-        for part in stream.parts(max(stream.n_rows // 200, 1) if block is None else block):
+        for part in stream.parts(block):
             stream.learn(part)
             rows.append(stream.model.n_samples_seen_)
             audits.append(stream.model.audit_)

@@ -83,7 +83,7 @@ class MemoriesDisplay(Display):
         """
         stream = Watched(estimator, X, y, cls.__name__)
         rows, readings = [], []
-        for part in stream.parts(max(stream.n_rows // 200, 1) if block is None else block):
+        for part in stream.parts(block):
             stream.learn(part)
             rows.append(stream.model.n_samples_seen_)
             readings.append(stream.model.experts_)

@@ -47,8 +47,9 @@ class Watched:
             if hasattr(self.model, "decision_function"):
                 self._first["classes"] = np.unique(self.y)
 
-    def parts(self, block: int) -> Iterator[slice]:
-        """Row numbers of one block after another."""
+    def parts(self, block: int | None) -> Iterator[slice]:
+        """Row numbers of one block after another, each a two-hundredth of the stream where no size is given."""
+        block = max(self.n_rows // 200, 1) if block is None else block
         if not isinstance(block, (int, np.integer)) or block < 1:
             raise ValueError(f"block={block!r} must be a whole number of rows, 1 or more")
         for first in range(0, self.n_rows, block):
