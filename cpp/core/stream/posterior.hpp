@@ -47,7 +47,6 @@ class Posterior {
   double alpha() const { return alpha_; }
   auto theta() const { return theta_.topRows(dimension()); }
   auto kernel_theta() const { return theta_.middleRows(offset(), kernels()); }
-  auto leading_theta() const { return theta_.topRows(offset()); }
   double memory() const { return memory_; }
   bool fades() const { return memory_ < 1; }
 
