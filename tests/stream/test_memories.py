@@ -640,3 +640,15 @@ def test_late_targets_weigh_memories_by_what_they_predicted_when_the_row_came(de
     assert_equal_beliefs(model._core, truth, X[:20])
     at_once = log.memories[1][0]  # the weight of the first, had nothing been late
     assert np.abs(np.log(model.experts_[0]["weight"] / at_once)) > 0.1
+
+
+def test_predictions_of_a_row_that_is_not_learned_weigh_no_other():
+    X, Y, v = moving(120, weights=False)
+    v[99] = 0.0
+    model = OnlineLSSVMRegressor(gamma=0.5, max_basis=8, forgetting=[1.0, 0.99, 0.9]).partial_fit(X[:30], Y[:30, 0])
+    model.prequential(X[30:100], Y[30:100, 0], v[30:100], delay=5)
+    again = pickle.loads(pickle.dumps(model))
+    for x, y in zip(X[100:], Y[100:, 0].tolist(), strict=True):
+        model.update(x, y)
+        again.update(x, y)
+    np.testing.assert_array_equal(model._core.memories[1], again._core.memories[1])

@@ -188,6 +188,7 @@ void OnlineModel::learn_prepared(const ConstVectorRef& y, double v) {
   Event event{};
   const EventLog log{reinterpret_cast<std::uint8_t*>(&event.outcome), &event.victim};
   learn_row(one_.x.data(), 0, one_.y.data(), v, one_.apriori.data(), 0, log);
+  state_.weigh_as_it_is();
 }
 
 // A few columns at a time, by the routine that allocates nothing.

@@ -55,6 +55,7 @@ class StreamState {
   // weighed by it (OnlineModel).
   void predict_members(const ConstVectorRef& w, VectorRef out) const;
   void weigh_by(const ConstVectorRef& predictions);
+  void weigh_as_it_is() { weigh_by_predicted_ = false; }  // the row was refused, or had no weight
   // The first row fixes where targets are measured from: the bias is seated by it, or it is the level. True where it
   // is still to come.
   bool first_row_pending() const { return level_.pending || only().bias_pending(); }
