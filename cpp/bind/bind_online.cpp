@@ -126,9 +126,9 @@ py::tuple prequential(Guarded<Model>& self, const Array& X, const Array& Y, cons
   return py::make_tuple(apriori, variance, n_basis);
 }
 
-// `y` is a float or an array of the outputs: making an array of one number costs as much as fifty kernels.
+// Returns the rows of positive weight learned so far. `y` is a float or an array of the outputs: making an array of one number costs as much as fifty kernels.
 template <class Model>
-void update(Guarded<Model>& self, const Array& x, const py::object& y, double weight) {
+std::int64_t update(Guarded<Model>& self, const Array& x, const py::object& y, double weight) {
   const auto row = vector(x, self.kernel.n_features(), "x");
   const bool one = py::isinstance<py::float_>(y);
   const double number = one ? py::cast<double>(y) : 0.0;
@@ -141,13 +141,16 @@ void update(Guarded<Model>& self, const Array& x, const py::object& y, double we
   if (weight > 0 && !(weight >= kSmallest && weight <= kLargest && target.cwiseAbs().maxCoeff() <= kLargest))
     throw std::invalid_argument("y or sample_weight is too large, or the weight too small, to be squared and added");
   bool fits = true;
+  std::int64_t learned = 0;
   self.change_one([&] {
     self.model.prepare_row(row);
     fits = self.model.prepared_size(row) <= kLargest;
     if (fits) self.model.learn_prepared(target, weight);
+    learned = self.model.rows_learned();
   });
   if (!fits)
     throw std::invalid_argument("x is too large for this kernel: k(x, x) is beyond 1e+100 and its square overflows");
+  return learned;
 }
 
 template <class Model>
@@ -371,6 +374,14 @@ void bind_engine(py::module_& m, const char* name) {
                                  }
                                });
                                return py::make_tuple(kept, vector_to_numpy(weights), to_numpy(errors));
+                             })
+      .def_property_readonly("kept",
+                             [](const Model& self) {
+                               const RowMatrix kept = self.locked([&] { return self.model.kept().in_order(); });
+                               const Index d = self.kernel.n_features();
+                               return py::make_tuple(to_numpy(kept.leftCols(d)),
+                                                     to_numpy(kept.middleCols(d, self.n_outputs)),
+                                                     vector_to_numpy(kept.rightCols(1)));
                              })
       .def_property_readonly("settings", &settings_of<M>)
       .def_property_readonly("n_outputs", [](const Model& self) { return self.n_outputs; })

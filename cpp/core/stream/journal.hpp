@@ -34,9 +34,11 @@ struct EventLog {
   EventLog from(Index row) const { return {outcome + row, victim + row}; }
 };
 
-// Invariant: the counters sum to rows().
+// Invariant: the counters sum to the rows since the first.
 class Journal {
  public:
+  explicit Journal(std::int64_t first_row = 0) : first_(first_row), rows_(first_row) {}
+
   std::int64_t rows() const { return rows_; }
   const Counters& counters() const { return counters_; }
 
@@ -57,6 +59,7 @@ class Journal {
     Matrix counts(kOutcomes, 1);
     for (Index i = 0; i < kOutcomes; ++i) counts(i, 0) = static_cast<double>(counters_[static_cast<std::size_t>(i)]);
     arrays.put("counters", std::move(counts));
+    if (first_ > 0) arrays.put("first_row", static_cast<double>(first_));
   }
   void load(const Arrays& arrays, std::int64_t rows) {
     const Matrix& counts = arrays.get("counters", kOutcomes, 1);
@@ -67,7 +70,7 @@ class Journal {
 
  private:
   Counters counters_{};
-  std::int64_t rows_ = 0;
+  std::int64_t first_, rows_;
 };
 
 }  // namespace kernsift

@@ -34,7 +34,9 @@ LiteralModel::LiteralModel(Kernel kernel, Index n_outputs, const OnlineSettings&
       dictionary_(std::move(kernel)),
       beta_(0, n_outputs),
       xi_(Vector::Zero(n_outputs)),
-      learned_(n_outputs, 1.0) {
+      learned_(n_outputs, 1.0),
+      journal_(settings.first_row),
+      kept_(settings.kept_rows, dictionary_.kernel().n_features(), n_outputs) {
   if (settings.swap_until > 0 || settings.exact_rows > 0 || settings.forgets() || !settings.linear.empty())
     throw std::invalid_argument(
         "the explicit engine is the papers' form: no swap_until, exact_rows, forgetting or linear part");
@@ -53,6 +55,7 @@ void LiteralModel::reserve(Index kernels) {
 
 void LiteralModel::learn(const Rows& X, const Rows& Y, const ConstVectorRef& v, LearnLog log) {
   coef_.known = false;
+  kept_.keep(X, Y, v);
   for (Index first = 0; first < X.rows(); first += kLiteralChunk) {
     const Index count = std::min(kLiteralChunk, X.rows() - first);
     dictionary_.kernel().prepare(X.middleRows(first, count), prepared_);
@@ -208,6 +211,7 @@ void LiteralModel::prune(Index kernels) {
 void LiteralModel::learn_prepared(const ConstVectorRef& y, double v) {
   coef_.known = false;
   one_.set_target(y);
+  kept_.keep(one_.x.data(), one_.y.data(), v);
   Event event{};
   const EventLog log{reinterpret_cast<std::uint8_t*>(&event.outcome), &event.victim};
   learn_row(one_.x.data(), 0, one_.y.data(), v, one_.apriori.data(), 0, log);
@@ -285,6 +289,7 @@ Arrays LiteralModel::save() const {
   arrays.put("log_det", log_det_);
   learned_.save(arrays);
   journal_.save(arrays);
+  kept_.save(arrays);
   arrays.put("rows_seen", static_cast<double>(rows_seen()));
   return arrays;
 }
@@ -294,6 +299,7 @@ void LiteralModel::load(const Arrays& arrays) {
   dictionary_.load(arrays);
   learned_.load(arrays);
   journal_.load(arrays, arrays.count("rows_seen"));
+  kept_.load(arrays);
   const Index m = dictionary_.size(), p = m + (settings_.fit_intercept && learned_.rows > 0 ? 1 : 0);
   reserve(std::max<Index>(8, m));
   K_inv_.assign(arrays.get("kernel_inverse", m, m));

@@ -8,6 +8,7 @@
 
 #include "core/linalg/symmetric_inverse.hpp"
 #include "core/stream/evidence.hpp"
+#include "core/stream/kept_rows.hpp"
 #include "core/stream/learned_rows.hpp"
 #include "core/stream/one_row.hpp"
 #include "core/stream/online_settings.hpp"
@@ -56,6 +57,7 @@ class LiteralModel {
   const Vector& cost() const { return xi_; }
   Vector rss() const;
   double noise_variance(Index output) const { return kernsift::noise_variance(xi_[output], effective_rows()); }
+  const KeptRows& kept() const { return kept_; }
   double log_det() const { return log_det_; }  // log |P| - log |K|
   double dof() const;
   double rows_counted() const { return learned_.counted; }
@@ -93,6 +95,7 @@ class LiteralModel {
   double log_det_ = 0;
   LearnedRows learned_;
   Journal journal_;
+  KeptRows kept_;
   PreparedRows prepared_;
   OneRow one_;
   Work row_;  // of the row last looked at

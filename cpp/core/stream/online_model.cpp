@@ -18,12 +18,15 @@ constexpr Index kBlock = 64;   // rows learned together
 OnlineModel::OnlineModel(Kernel kernel, Index n_outputs, const OnlineSettings& settings)
     : settings_(settings.checked(n_outputs)),
       state_(std::move(kernel), n_outputs, settings),
+      journal_(settings.first_row),
+      kept_(settings.kept_rows, dictionary().kernel().n_features(), n_outputs),
       constant_(Vector::Zero(n_outputs)),
       slopes_(static_cast<Index>(settings.linear.size()), n_outputs),
       blocks_(dictionary().kernel().n_features()) {}
 
 void OnlineModel::learn(const Rows& X, const Rows& Y, const ConstVectorRef& v, LearnLog log) {
   coef_.known = false;
+  if (!refit_.on) kept_.keep(X, Y, v);
   for (Index first = 0; first < X.rows(); first += kChunk) {
     if (blocks_.learns_in_parts(*this, log.exact_apriori)) {
       const Index rest = X.rows() - first;
@@ -183,6 +186,7 @@ void OnlineModel::prune(Index kernels) {
 void OnlineModel::learn_prepared(const ConstVectorRef& y, double v) {
   coef_.known = false;
   one_.set_target(y);
+  kept_.keep(one_.x.data(), one_.y.data(), v);
   state_.leave_information();
   if (state_.drop_information()) blocks_.information_dropped(*this);
   Event event{};
@@ -261,6 +265,7 @@ Arrays OnlineModel::save() const {
   Arrays arrays;
   state_.save(arrays);
   journal_.save(arrays);
+  kept_.save(arrays);
   arrays.put("rows_seen", static_cast<double>(rows_seen()));
   arrays.put("quiet_rows", static_cast<double>(blocks_.quiet_rows()));
   return arrays;
@@ -275,6 +280,7 @@ void OnlineModel::load(const Arrays& arrays) {
     state_.load(arrays);
   if (earlier && arrays.number("tracking") != 0) state_.track_scores();
   journal_.load(arrays, arrays.count("rows_seen"));
+  kept_.load(arrays);
   blocks_.set_quiet_rows(arrays.count("quiet_rows"));
 }
 

@@ -10,6 +10,7 @@
 
 #include "core/stream/block_learner.hpp"
 #include "core/stream/evidence.hpp"
+#include "core/stream/kept_rows.hpp"
 #include "core/stream/one_row.hpp"
 #include "core/stream/stream_state.hpp"
 
@@ -66,6 +67,7 @@ class OnlineModel {
     return slopes_;
   }
   const StreamState& state() const { return state_; }
+  const KeptRows& kept() const { return kept_; }
 
   // On up to `threads` threads, with the same result for any number of them.
   void predict(const Rows& X, RowsOut out, Index threads = 1) const;
@@ -135,6 +137,7 @@ class OnlineModel {
   OnlineSettings settings_;
   StreamState state_;
   Journal journal_;
+  KeptRows kept_;
   SecondPass refit_;
   PreparedRows prepared_;
   OneRow one_;

@@ -33,7 +33,9 @@ struct OnlineSettings {
   bool level = true;
   bool window = false;  // the exact rows are all there is: older ones are forgotten
   // Either engine.
-  double hysteresis = 1;  // a kernel leaves for a newcomer this many times as useful, at most
+  Index kept_rows = 0;         // the last rows, as they came, for whoever begins the stream again from them
+  std::int64_t first_row = 0;  // number of the first row in the stream: a model that begins again begins late
+  double hysteresis = 1;       // a kernel leaves for a newcomer this many times as useful, at most
   OnFull on_full = OnFull::prune;
 
   // The names of all settings, for whoever moves them: visit(name, reference) for each.
@@ -53,6 +55,8 @@ struct OnlineSettings {
     visit("on_full", s.on_full);
     visit("window", s.window);
     visit("hysteresis", s.hysteresis);
+    visit("kept_rows", s.kept_rows);
+    visit("first_row", s.first_row);
   }
 
   // Throws std::invalid_argument where a setting is out of its range: it may come from a file.

@@ -65,7 +65,7 @@ Soundness soundness(const Arrays& state, const Kernel& kernel) {
   for (const auto& [name, values] : state.items())
     if (!values.allFinite()) found.not_finite.push_back(name);
   found.counted = state.get("counters").sum();
-  found.seen = state.number("rows_seen");
+  found.seen = state.number("rows_seen") - state.number("first_row", 0);
   if (!found.not_finite.empty()) return found;
   const Matrix& vectors = state.get("basis");
   const Index m = vectors.rows();

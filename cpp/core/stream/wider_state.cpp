@@ -61,7 +61,10 @@ Arrays with_features(const Arrays& state, const OnlineSettings& settings, Index 
   Arrays wider;
   for (const auto& [name, values] : state.items()) {
     const bool rows = name == "basis" || name == "recent_rows";  // the last column of recent rows is their norm
-    wider.put(name,
+    if (name == "kept_rows")
+      wider.put(name, with_columns(values, had, count));
+    else
+      wider.put(name,
               rows ? with_columns(values.size() > 0 ? values : Matrix(0, had + (name == "basis" ? 0 : 1)), had, count)
                    : values);
   }
@@ -77,6 +80,8 @@ Arrays with_outputs(const Arrays& state, Index count) {
       wider.put(name, with_columns(values, values.cols(), count));
     else if (what == "cost" || what == "target_mean" || what == "level" || what == "error_squares")
       wider.put(name, with_rows(values, count));
+    else if (what == "kept_rows")
+      wider.put(name, with_columns(values, values.cols() - 1, count));  // before the weight
     else
       wider.put(name, values);
   }
