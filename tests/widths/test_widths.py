@@ -180,7 +180,9 @@ def test_irrelevant_features_are_switched_off_and_the_error_falls():
     found = learn_gamma(X, y, random_state=0)
     assert set(np.argsort(found.relevance)[-2:]) == {0, 1}
     assert found.relevance.sum() == pytest.approx(1.0)
-    assert len(set(found.switched_off) & set(range(2, 6))) >= 3
+    # which of 300 rows are landmarks matters: three of the four, in the median draw
+    draws = [learn_gamma(X, y, random_state=seed).switched_off for seed in range(5)]
+    assert np.median([len(set(off) & set(range(2, 6))) for off in draws]) >= 3
     assert not {0, 1} & set(found.switched_off)
     assert found.error < 0.5 * found.error_one_width
     test, truth = relevant(1)

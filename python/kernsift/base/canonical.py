@@ -50,16 +50,24 @@ class Table:
     given: Array  # the caller's X
     n_weighted: int  # the caller's rows of positive weight
     seed: int
+    scale_free: bool = False  # whether the random order is that of columns multiplied by anything
 
     @cached_property
     def distinct(self) -> Canonical:
         """Distinct rows of X, whatever their targets, in the random order of the seed."""
         which = np.flatnonzero(self.begins)
-        order = np.argsort(_core.row_keys(self.X, self.seed)[which], kind="stable")
+        order = _random_order(self.X, which, self.seed, self.scale_free)
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
         weight = np.add.reduceat(self.weight, which)
         return Canonical(which[order], weight[order], place[np.cumsum(self.begins) - 1], np.arange(len(self.X)))
+
+    def as_canonical(self) -> Canonical:
+        """The distinct rows in the random order, as numbers of the caller's rows of positive weight."""
+        rows, used = self.distinct, np.flatnonzero(self.group >= 0)
+        first = np.minimum.reduceat(self.rows, np.flatnonzero(self.begins))
+        place = np.cumsum(self.begins) - 1
+        return Canonical(first[place[rows.which]], rows.weight, rows.group[self.group[used]], used)
 
     def indices(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
         """The first of the caller's rows that are equal, whatever their targets; -1 stays."""
@@ -72,8 +80,10 @@ def draw_seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def canonical_rows(X: Array, weight: Array, seed: int) -> Canonical:
+def canonical_rows(X: Array, weight: Array, seed: int, scale_free: bool = False) -> Canonical:
     """Return the distinct rows in canonical order, without a copy of X."""
+    if scale_free:
+        return canonical_table(X, np.zeros((len(X), 1)), weight, seed, scale_free=True).as_canonical()
     used = np.flatnonzero(weight > 0)
     order, begins, _ = _in_order(X, None, weight, used, seed)
     starts = np.flatnonzero(begins)
@@ -83,7 +93,7 @@ def canonical_rows(X: Array, weight: Array, seed: int) -> Canonical:
     return Canonical(np.minimum.reduceat(rows, starts), np.add.reduceat(weight[rows], starts), group, used)
 
 
-def canonical_table(X: Array, targets: Array, weight: Array, seed: int = 0) -> Table:
+def canonical_table(X: Array, targets: Array, weight: Array, seed: int = 0, *, scale_free: bool = False) -> Table:
     """Return rows and targets in canonical form; the seed is that of random choices among them, not of their order."""
     used = np.flatnonzero(weight > 0)
     if not len(used):
@@ -97,7 +107,23 @@ def canonical_table(X: Array, targets: Array, weight: Array, seed: int = 0) -> T
     group = np.full(n, -1, dtype=np.int64)
     group[ordered] = np.cumsum(pairs) - 1
     total = np.add.reduceat(weight[ordered], starts)
-    return Table(X[rows], targets[rows], total, rows, group, begins[starts], X, len(used), seed)
+    return Table(X[rows], targets[rows], total, rows, group, begins[starts], X, len(used), seed, scale_free)
+
+
+def _random_order(X: Array, which: NDArray[np.int64], seed: int, scale_free: bool) -> NDArray[np.int64]:
+    """Order of some rows by keys of their values and a seed.
+
+    Where it is to be free of scale, values are taken in units of their column's range and rounded to single precision,
+    which removes the rounding of a change of units; rows that are equal then keep their order.
+    """
+    if not scale_free:
+        return np.argsort(_core.row_keys(X, seed)[which], kind="stable")
+    X = X[which]
+    low, high = X.min(axis=0), X.max(axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        extent = np.where(high > low, high - low, 1.0)
+        rounded = ((X - low) / extent).astype(np.float32).astype(np.float64)
+    return np.argsort(_core.row_keys(rounded, seed), kind="stable")
 
 
 def _in_order(

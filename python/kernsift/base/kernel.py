@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field, fields
 from numbers import Integral
 from typing import Any, ClassVar, TypeVar, dataclass_transform
@@ -17,6 +18,11 @@ from .validation import NOT_NEGATIVE, POSITIVE, Interval, StrOptions
 #: What the core knows of each kernel: where it can be learned, moved, exported (cpp/core/kernel/kernels.cpp).
 TABLE = kernel_table()
 KERNELS = tuple(TABLE)
+
+# Words for a gamma that follows from the rows alone.
+SCALES = ("scale", "standard", "median")
+# Words for a gamma with which the scales of the columns have no effect.
+SCALE_FREE = ("learn", "standard")
 
 T = TypeVar("T")
 
@@ -42,7 +48,7 @@ class KernelParameters:
     """Parameters of every estimator with a kernel."""
 
     kernel: str = parameter(set(KERNELS), default="rbf")
-    gamma: str | float | ArrayLike = parameter({"scale", "median"}, POSITIVE, "array-like", default="scale")
+    gamma: str | float | ArrayLike = parameter(set(SCALES), POSITIVE, "array-like", default="scale")
     degree: int = parameter(Interval(Integral, 1, 1000, closed="both"), default=3)
     coef0: float = parameter(NOT_NEGATIVE, default=1.0)
 
@@ -53,7 +59,7 @@ class KernelParameters:
 class LearningParameters(KernelParameters):
     """Those of an estimator that can learn its widths: `widths.learn_gamma.learned_width` resolves "learn"."""
 
-    gamma: str | float | ArrayLike = parameter({"learn", "scale", "median"}, POSITIVE, "array-like", default="scale")
+    gamma: str | float | ArrayLike = parameter({"learn", *SCALES}, POSITIVE, "array-like", default="scale")
 
 
 KERNEL_CONSTRAINTS = KernelParameters._parameter_constraints
@@ -62,11 +68,44 @@ LEARNING_CONSTRAINTS = LearningParameters._parameter_constraints
 
 # Rows compared with each other by gamma="median".
 _MEDIAN_ROWS = 500
+# Ratio of the largest standard deviation of a column to the smallest from which one width for all is a mistake.
+_FAR_APART = 100.0
 
 
 def wants_learning(gamma: Any) -> bool:
     """Whether gamma is "learn"."""
     return isinstance(gamma, str) and gamma == "learn"
+
+
+def is_scale_free(gamma: Any) -> bool:
+    """Whether columns may be multiplied by any number and the model stays the same."""
+    return isinstance(gamma, str) and gamma in SCALE_FREE
+
+
+def warn_of_scales(model: Any, X: Array) -> None:
+    """Warn where one width for all features meets columns on very different scales."""
+    gamma = getattr(model, "gamma", None)
+    if gamma is None or is_scale_free(gamma) or np.ndim(gamma) or model.kernel == "linear" or len(X) < 2:
+        return
+    if getattr(model, "gammas", None) is not None:
+        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        deviation = X.std(axis=0)
+    varies = np.flatnonzero((deviation > 0) & np.isfinite(deviation))
+    if varies.size < 2:
+        return
+    widest, narrowest = (int(varies[place(deviation[varies])]) for place in (np.argmax, np.argmin))
+    ratio = deviation[widest] / deviation[narrowest]
+    if ratio <= _FAR_APART:
+        return
+    names = getattr(model, "feature_names_in_", range(X.shape[1]))
+    warnings.warn(
+        f"columns {names[widest]!r} and {names[narrowest]!r} have standard deviations {deviation[widest]:.3g} and "
+        f"{deviation[narrowest]:.3g}, and gamma={gamma!r} is one width for all columns: those of small numbers have "
+        "nearly no effect; use gamma='standard' or 'learn', or standardise the columns (StandardScaler)",
+        UserWarning,
+        stacklevel=3,
+    )
 
 
 def make_kernel(
@@ -76,18 +115,21 @@ def make_kernel(
 
     Rows of X and their weights are what "scale" and "median" are taken from.
     """
-    widths = resolve_gamma(gamma, X, weight, random_state)
+    widths = resolve_gamma(gamma, X, weight, random_state, model.kernel)
     centre = np.ascontiguousarray(X[0] if centre is None else centre)
     return Kernel(model.kernel, widths, int(model.degree), float(model.coef0), centre)
 
 
-def resolve_gamma(gamma: str | float | ArrayLike, X: Array, sample_weight: Array, random_state: Any = None) -> Array:
+def resolve_gamma(
+    gamma: str | float | ArrayLike, X: Array, sample_weight: Array, random_state: Any = None, kernel: str = "rbf"
+) -> Array:
     """Return one width per feature.
 
     ``"scale"`` is one over the sum of the features' variances: scikit-learn's 1 / (d var(X)) on centred features,
-    but unmoved by their offsets, like the kernels.  ``"median"`` is 1 / (2 s^2) with s the median distance between
-    distinct rows.  Weights count and rows of weight zero do not.  Where no rows differ there is nothing to measure
-    and both give 1 / d, right for standardised features.
+    but unmoved by their offsets, like the kernels.  ``"standard"`` is 1 / d of the features that vary, each in units of
+    its own variance (of its standard deviation for the laplacian, whose distance is not squared), and 0 for the others.
+    ``"median"`` is 1 / (2 s^2) with s the median distance between distinct rows.  Weights count and rows of weight zero
+    do not.  Where no rows differ there is nothing to measure and all give 1 / d, right for standardised features.
     """
     d = X.shape[1]
     if not isinstance(gamma, str):
@@ -98,6 +140,8 @@ def resolve_gamma(gamma: str | float | ArrayLike, X: Array, sample_weight: Array
     if len(X) == 0:
         raise ValueError(f"gamma={gamma!r} needs a row of positive weight; give gamma as a number")
     with np.errstate(over="ignore", invalid="ignore"):
+        if gamma == "standard":
+            return _standard(X, weight, kernel)
         if gamma == "scale":
             Z = X - X[0]  # about a row, so that a large common offset loses nothing
             mean = np.average(Z, axis=0, weights=weight)
@@ -108,6 +152,25 @@ def resolve_gamma(gamma: str | float | ArrayLike, X: Array, sample_weight: Array
     if not np.isfinite(value) or value <= 0:
         raise ValueError(f"gamma={gamma!r} came out as {value}: the scale of X overflows; rescale X or give gamma")
     return np.full(d, value)
+
+
+def _standard(X: Array, weight: Array, kernel: str) -> Array:
+    Z = X - X[0]
+    largest = np.abs(Z).max(axis=0)
+    Z /= np.where(largest > 0, largest, 1.0)  # squares neither over- nor underflow
+    mean = np.average(Z, axis=0, weights=weight)
+    deviation = np.sqrt(np.average((Z - mean) ** 2, axis=0, weights=weight))
+    varies = (deviation > 0) & (largest > 0)
+    if not varies.any():
+        return np.full(len(varies), 1.0 / len(varies))
+    inverse = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=varies) / np.where(varies, largest, 1.0)
+    widths = (inverse if kernel == "laplacian" else inverse**2) / varies.sum()
+    if not (np.isfinite(widths[varies]) & (widths[varies] > 0)).all():
+        j = int(np.flatnonzero(varies & ~(np.isfinite(widths) & (widths > 0)))[0])
+        raise ValueError(
+            f"gamma='standard' came out as {widths[j]} for column {j}: the scale of X overflows; rescale it"
+        )
+    return widths
 
 
 def _given_gamma(gamma: float | ArrayLike, d: int) -> Array:

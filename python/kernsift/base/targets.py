@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from .arrays import Array
 from .estimator import in_precision_of
 from .expansion import Expansion
+from .kernel import warn_of_scales
 from .probabilities import softmax
 from .validation import (
     as_targets,
@@ -63,7 +64,9 @@ class Supervised(Expansion):
             class of the model.
         """
         with transaction(self, *self._former) as new:
-            new._fit_rows(new._checked(X, y, sample_weight))
+            rows = new._checked(X, y, sample_weight)
+            warn_of_scales(new, rows.X)
+            new._fit_rows(rows)
         return self
 
 

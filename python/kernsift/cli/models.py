@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import kernsift
 
 from ..base.arrays import Array
-from ..base.kernel import resolve_gamma
+from ..base.kernel import SCALES, resolve_gamma
 
 #: Names on the command line: the regressor and the classifier of each.
 MODELS: dict[str, tuple[str, str | None]] = {
@@ -71,21 +71,16 @@ def make_model(options: argparse.Namespace, X: Array, classes: NDArray[Any] | No
     unknown = [key for key in values if key not in known]
     if unknown:
         raise CommandError(f"{name} has no parameter {unknown[0]!r}: it has {', '.join(sorted(known))}")
-    values.setdefault("gamma", _widths(X) if options.gamma == "standard" else _literal(options.gamma))
+    values.setdefault("gamma", _literal(options.gamma))
     if "random_state" in known:
         values.setdefault("random_state", options.seed)
-    if options.model in STREAMS and str(values["gamma"]) in ("scale", "median"):  # not those of the first block learned
-        values["gamma"] = float(resolve_gamma(values["gamma"], X, np.ones(len(X)), values["random_state"])[0])
+    if options.model in STREAMS and str(values["gamma"]) in SCALES:  # not those of the first block learned
+        kernel = str(values.get("kernel", "rbf"))
+        widths = resolve_gamma(values["gamma"], X, np.ones(len(X)), values["random_state"], kernel)
+        values["gamma"] = widths if values["gamma"] == "standard" else float(widths[0])
     model = kind(**values)
     model._validate_params()
     return model
-
-
-def _widths(X: Array) -> Array:
-    """One over the number of features times each one's variance."""
-    variance = X.var(axis=0)
-    varies = variance > 0
-    return np.where(varies, 1.0 / (max(varies.sum(), 1) * np.where(varies, variance, 1.0)), 1.0)
 
 
 def _literal(text: str) -> Any:

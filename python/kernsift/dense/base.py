@@ -14,7 +14,7 @@ from .. import _core
 from ..base.arrays import Array
 from ..base.canonical import Table, canonical_table, draw_seed
 from ..base.expansion import Expansion, KernelExpansion
-from ..base.kernel import KernelParameters, parameter, parameters, resolve_gamma, wants_learning
+from ..base.kernel import SCALES, KernelParameters, is_scale_free, parameter, parameters, resolve_gamma, wants_learning
 from ..base.probabilities import fit_temperature
 from ..base.targets import Probabilities, Regression, Rows
 from ..base.validation import (
@@ -53,9 +53,7 @@ class BatchLSSVM(KernelParameters, Expansion):
     ``loo_grid(weight, alphas)``, and takes the model over from it (`_take`).
     """
 
-    gamma: str | float | ArrayLike = parameter(
-        {"learn", "scale", "median"}, POSITIVE, "array-like", {"loo"}, default="scale"
-    )
+    gamma: str | float | ArrayLike = parameter({"learn", *SCALES}, POSITIVE, "array-like", {"loo"}, default="scale")
     alpha: float | str = parameter(POSITIVE, {"loo"}, default=0.1)
     alphas: ArrayLike | None = parameter("array-like", None, default=None)
     gammas: ArrayLike | None = parameter("array-like", None, default=None)
@@ -68,7 +66,8 @@ class BatchLSSVM(KernelParameters, Expansion):
     def _fit_rows(self, rows: Rows) -> None:
         X, targets, weight = rows
         median = isinstance(self.gamma, str) and self.gamma == "median"  # of rows drawn
-        table = canonical_table(X, targets, weight, draw_seed(self.random_state) if median else 0)
+        seed = draw_seed(self.random_state) if median else 0
+        table = canonical_table(X, targets, weight, seed, scale_free=is_scale_free(self.gamma))
         self._check_memory(len(table.X), X.shape[1], targets.shape[1])
         v = table.weight
         alphas = self._alphas()

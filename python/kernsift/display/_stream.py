@@ -43,7 +43,9 @@ class Watched:
         if not self.begun:
             if isinstance(self.model.gamma, str):
                 weight = np.ones(self.n_rows)
-                self.model.gamma = resolve_gamma(self.model.gamma, rows, weight, self.model.random_state)
+                self.model.gamma = resolve_gamma(
+                    self.model.gamma, rows, weight, self.model.random_state, self.model.kernel
+                )
             if hasattr(self.model, "decision_function"):
                 self._first["classes"] = np.unique(self.y)
 

@@ -45,7 +45,7 @@ class FeatureVectorSelector(KernelParameters, ClassNamePrefixFeaturesOutMixin, T
     ----------
     kernel : {"rbf", "laplacian", "matern32", "matern52", "polynomial", "linear"}, default="rbf"
         As in :class:`OnlineLSSVMRegressor`.
-    gamma : float, array of shape (n_features,), "scale" or "median", default="scale"
+    gamma : float, array of shape (n_features,), "scale", "standard" or "median", default="scale"
         Width.
     degree, coef0 : int, float
         Of the polynomial kernel.

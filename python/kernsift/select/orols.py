@@ -29,7 +29,7 @@ class OROLSRegressor(Regression, OROLSBase):
     Parameters
     ----------
     kernel : {"rbf", "laplacian", "matern32", "matern52", "polynomial", "linear"}, default="rbf"
-    gamma : float, array of shape (n_features,), "scale", "median" or "learn", default="scale"
+    gamma : float, array of shape (n_features,), "scale", "standard", "median" or "learn", default="scale"
         Width, as in :class:`OnlineLSSVMRegressor`; "learn" finds one per feature by :func:`learn_gamma`.
     degree, coef0 : int, float
         Of the polynomial kernel.

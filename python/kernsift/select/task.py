@@ -32,7 +32,7 @@ def kernel_for(estimator: Any, gamma: Any, X: Array, rows: Canonical) -> _core.K
         widths = resolve_gamma(gamma, X[rows.which[:_MEDIAN_ROWS]], rows.weight[:_MEDIAN_ROWS])
     else:  # summed in an order that the seed does not change
         order = np.argsort(keys, kind="stable")
-        widths = resolve_gamma(gamma, X[rows.which[order]], rows.weight[order])
+        widths = resolve_gamma(gamma, X[rows.which[order]], rows.weight[order], None, estimator.kernel)
     centre = X[rows.which[keys.argmin()]].copy()  # as of a `Table`
     return make_kernel(estimator, widths, X, rows.weight, centre=centre)
 
@@ -59,13 +59,14 @@ class Task:
     fit_intercept: bool = True
     alpha: float | None = None  # None: chosen
     n_weighted: int | None = None  # rows as they were given, where X holds those that repeat once
+    scale_free: bool = False  # whether random rows are those of columns multiplied by anything
     _canonical: Canonical | None = None
 
     @property
     def rows(self) -> Canonical:
         """The rows in canonical form."""
         if self._canonical is None:
-            self._canonical = canonical_rows(self.X, self.weight, self.seed)
+            self._canonical = canonical_rows(self.X, self.weight, self.seed, self.scale_free)
         return self._canonical
 
     @property

@@ -38,6 +38,7 @@ def task_of(model: Any, kernel: _core.Kernel, table: Table, alpha: float | None 
         bool(model.fit_intercept),
         alpha,
         n_weighted=table.n_weighted,
+        scale_free=table.scale_free,
         _canonical=table.distinct,
     )
 
@@ -109,7 +110,7 @@ def _given(model: Any, kernel: _core.Kernel, table: Table) -> tuple[Array, NDArr
         rows, seed = table.distinct, table.seed
         if selector.random_state is not None:
             seed = draw_seed(selector.random_state)
-            rows = canonical_rows(table.X, table.weight, seed)
+            rows = canonical_rows(table.X, table.weight, seed, table.scale_free)
         chosen = selector._select(kernel, table.X, rows, seed)[0]
         return np.ascontiguousarray(table.X[chosen]), table.indices(chosen)
     given = np.asarray(model.basis)

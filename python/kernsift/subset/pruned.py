@@ -157,6 +157,7 @@ def errors_held_out(task: Task, unless_plenty: bool, *, oversample: float, cycle
             task.targets[learned],
             task.fit_intercept,
             task.alpha,
+            scale_free=task.scale_free,
         )
         path = prune(smaller, oversample=oversample, cycles=cycles)
         for i, size in enumerate(sizes):

@@ -107,9 +107,13 @@ class Sketch:
     X: Array
 
     @classmethod
-    def of(cls, X: Array, codes: NDArray[np.intp], weight: Array) -> Self:
-        """Take the rows of positive weight with the SKETCH smallest distinct keys."""
-        return cls(_core.row_keys(X, 0), codes, weight, X)._smallest()
+    def of(cls, X: Array, codes: NDArray[np.intp], weight: Array, units: Array | None = None) -> Self:
+        """Take the rows of positive weight with the SKETCH smallest distinct keys, of rows in units of their own.
+
+        These are rounded to single precision, so that a change of the columns' scales changes no key.
+        """
+        keyed = X if units is None else (X * units).astype(np.float32).astype(np.float64)
+        return cls(_core.row_keys(keyed, 0), codes, weight, X)._smallest()
 
     def merge(self, other: Self) -> Self:
         """Take the smallest keys of two sketches."""

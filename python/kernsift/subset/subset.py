@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from .. import _core
 from ..base.arrays import Array
+from ..base.kernel import is_scale_free
 from ..base.probabilities import fit_temperature
 from ..base.targets import IncrementalClassification, IncrementalRegression
 from ..base.threads import n_threads
@@ -30,9 +31,11 @@ class SubsetLSSVMRegressor(IncrementalRegression, SubsetBase):
     ----------
     kernel : {"rbf", "laplacian", "matern32", "matern52", "polynomial", "linear"}, default="rbf"
         As in :class:`OnlineLSSVMRegressor`.
-    gamma : float, array of shape (n_features,), "scale", "median" or "learn", default="scale"
-        Width.  "scale" is one over the sum of the features' variances, "median" 1/(2s²) with s the median distance;
-        "learn" finds one per feature by :func:`learn_gamma`, on 10,000 rows and in seconds.
+    gamma : float, array of shape (n_features,), "scale", "standard", "median" or "learn", default="scale"
+        Width.  "scale" is one over the sum of the features' variances, "standard" the same with each feature in units
+        of its own deviation, "median" 1/(2s²) with s the median distance; "learn" finds one per feature by
+        :func:`learn_gamma`, on 10,000 rows and in seconds.  With "standard" and "learn" the units of the columns have
+        no effect.
     degree, coef0 : int, float
         Of the polynomial kernel.
     alpha : float, "gcv" or "loo", default="gcv"
@@ -244,7 +247,10 @@ fit_intercept, n_jobs, random_state
         return self
 
     def _sketch(self, X: Array, targets: Array, weight: Array) -> Sketch:
-        return Sketch.of(X, self._codes_of(targets), weight)
+        units = self._basis.kernel_arguments[1] if is_scale_free(self.gamma) else None
+        if units is not None and self._basis.kernel.name != "laplacian":  # whose distance is not squared
+            units = np.sqrt(units)
+        return Sketch.of(X, self._codes_of(targets), weight, units)
 
     def _with_sketch(self, state: SubsetState, X: Array, targets: Array, weight: Array) -> SubsetState:
         return replace(state, sketch=self._sketch(X, targets, weight))

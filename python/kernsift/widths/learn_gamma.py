@@ -68,7 +68,8 @@ def learn_gamma(
     A subset of regressors on ``m`` random rows is fitted to ``n_rows`` rows; the error of leaving a row out has a
     closed form and so has its gradient.  Quasi-Newton steps on the logarithms begin with the best single width.  How
     far they go is decided by rows held out, because with many features and few rows the leave-one-out error itself is
-    over-fitted; the single width is what remains if nothing else is better there.
+    over-fitted; one width for all columns in units of their deviation is what remains if nothing else is better there.
+    So the units of the columns have no effect, but with ``isotropic``.
 
     Parameters
     ----------
@@ -139,7 +140,7 @@ def learn_gamma(
         targets = class_targets(classes, checked, weight)
     else:
         targets = as_targets(checked)
-    table = canonical_table(rows, targets, weight, draw_seed(random_state))
+    table = canonical_table(rows, targets, weight, draw_seed(random_state), scale_free=True)
     return learn(table, kernel, fit_intercept, isotropic, n_rows, m, max_iter, criterion, callback)
 
 
@@ -211,7 +212,7 @@ def learn(
     own = np.full(active.size, -np.log(active.size))  # each feature on its own scale
     raw = -np.log(unit)  # all alike, as gamma given as one number
     raw = raw - np.log(np.exp(raw).sum())
-    one, _ = one_width(problem, [raw] if isotropic else [own, raw])
+    one, _ = one_width(problem, raw if isotropic else own)
 
     chosen, how = Run([one], [problem.value(one)]), first
     held_out: dict[str, Any] = {}
@@ -234,7 +235,8 @@ def learn(
 
 def learned_width(estimator: Any, X: Array, targets: Array, weight: Array) -> Array:
     """Learn the widths of an estimator from rows in any order."""
-    return width_of(estimator, canonical_table(X, targets, weight, draw_seed(estimator.random_state)))
+    seed = draw_seed(estimator.random_state)
+    return width_of(estimator, canonical_table(X, targets, weight, seed, scale_free=True))
 
 
 def width_of(estimator: Any, table: Table) -> Array:
@@ -302,6 +304,7 @@ def _standardised(table: Table, kernel: str) -> tuple[NDArray[np.intp], Array, S
     Z -= np.average(Z, axis=0, weights=rows.weight)
     deviation = np.sqrt(np.average(Z**2, axis=0, weights=rows.weight))
     Z /= deviation
+    Z = Z.astype(np.float32).astype(np.float64)  # without the rounding of the units: the search is then the same in any
     with np.errstate(over="ignore", divide="ignore"):
         unit = 1.0 / (deviation * largest[active])
         unit = unit if kernel == "laplacian" else unit**2

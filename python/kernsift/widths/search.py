@@ -115,18 +115,17 @@ def descend(
     return points, values
 
 
-def one_width(problem: Problem, shapes: list[Array]) -> tuple[Array, float]:
-    """The best single multiple of the given widths (log) and its ridge: by a grid on few rows, then by descent."""
+def one_width(problem: Problem, shape: Array) -> tuple[Array, float]:
+    """The best multiple of the given widths (log) and its ridge: by a grid on few rows, then by descent."""
     n, m = len(problem.sample), problem.m
     look = problem.of(problem.sample[:LOOK_ROWS], LOOK_LANDMARKS) if n > LOOK_ROWS or m > LOOK_LANDMARKS else problem
-    best: tuple[float, Array] = (np.inf, np.append(shapes[0], np.log(RIDGES[0])))
-    for shape in shapes:
-        for multiple in MULTIPLES:
-            for ridge in RIDGES:
-                x = np.append(shape + np.log(multiple), np.log(ridge))
-                value = look.value(x)
-                if value < best[0]:
-                    best = (value, x)
+    best: tuple[float, Array] = (np.inf, np.append(shape, np.log(RIDGES[0])))
+    for multiple in MULTIPLES:
+        for ridge in RIDGES:
+            x = np.append(shape + np.log(multiple), np.log(ridge))
+            value = look.value(x)
+            if value < best[0]:
+                best = (value, x)
     problem.evaluations += look.evaluations if look is not problem else 0
     shape, ridge = best[1][:-1], best[1][-1]
 

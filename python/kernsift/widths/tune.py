@@ -14,6 +14,7 @@ from sklearn.base import clone
 from .. import _core
 from ..base.arrays import Array
 from ..base.canonical import Canonical, Table, canonical_rows, draw_seed
+from ..base.kernel import SCALES
 from ..base.memory import check_memory
 from ..base.targets import Rows
 from ..base.validation import check_array, check_some_weight, check_weights, ridge_grid
@@ -98,7 +99,7 @@ def tune(
         ridge, then ``refit``.
     X : array-like of shape (n_samples, n_features)
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-    gammas : iterable of float, arrays (one width a feature), "scale" or "median", optional
+    gammas : iterable of float, arrays (one width a feature), "scale", "standard" or "median", optional
         Seven values about "scale" by default; one where the kernel is linear.
     alphas : array-like of float, optional
         21 values from 1e-6 to 1e4 by default.  What is below the rounding of the sums is not considered.
@@ -208,10 +209,11 @@ def _widths(estimator: Any, gammas: Iterable[Any] | None, X: Array, rows: Canoni
         return [scale * float(factor) for factor in GAMMA_FACTORS]
     widths = []
     for gamma in [gammas] if isinstance(gammas, str) else gammas:
-        if isinstance(gamma, str) and gamma not in ("scale", "median"):
-            raise ValueError(f"gammas holds {gamma!r}; give numbers, arrays, 'scale' or 'median'")
+        if isinstance(gamma, str) and gamma not in SCALES:
+            raise ValueError(f"gammas holds {gamma!r}; give numbers, arrays, 'scale', 'standard' or 'median'")
         each = kernel_for(estimator, gamma, X, rows).gamma
-        widths.append(float(each[0]) if isinstance(gamma, str) or np.ndim(gamma) == 0 else each)
+        alike = gamma != "standard" if isinstance(gamma, str) else np.ndim(gamma) == 0
+        widths.append(float(each[0]) if alike else each)
     if not widths:
         raise ValueError("gammas is empty: give at least one width, or None for a range about gamma='scale'")
     return widths
