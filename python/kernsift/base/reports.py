@@ -61,7 +61,7 @@ def has_learned(error: BaseException) -> bool:
     return isinstance(error, InterruptedLearning) or hasattr(error, "_kernsift_learned")
 
 
-def in_blocks(estimator: Any, X: NDArray[Any], y: NDArray[Any], core: Any) -> Iterator[slice]:
+def in_blocks(estimator: Any, X: NDArray[Any], y: NDArray[Any]) -> Iterator[slice]:
     """Yield the rows block by block; call the callbacks, the logger and, if ``verbose``, the terminal after each.
 
     With nobody to tell there is one block.  A callback that returns True ends the fit.  Where one of them raises, the
@@ -86,7 +86,7 @@ def in_blocks(estimator: Any, X: NDArray[Any], y: NDArray[Any], core: Any) -> It
             task = context.subcontext(task_name="block")
             task.call_on_fit_task_begin(estimator=estimator, X=X[rows], y=y[rows])
         yield rows
-        line = f"{type(estimator).__name__}: {rows.stop} of {n} rows, {core.n_basis} kernels"
+        line = f"{type(estimator).__name__}: {rows.stop} of {n} rows, {estimator.n_basis_} kernels"
         logger.info(line)
         if getattr(estimator, "verbose", 0):
             print(line)

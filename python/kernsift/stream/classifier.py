@@ -77,11 +77,11 @@ swap_until, exact_rows, oversample, hysteresis, forgetting, linear, learn_rows, 
         self._fitted()
         return float(np.exp(self._calibration[0]))
 
-    def _calibrate(self, apriori: Array, rows: Rows) -> None:
+    def _calibrated(self, calibration: Any, apriori: Array, rows: Rows) -> Any:
         known = ~np.isnan(apriori[:, 0])
         if not known.all():
             apriori, rows = apriori[known], Rows(*(part[known] for part in rows))
-        self._calibration = _core.calibrate(apriori, rows.targets, rows.weight, *self._calibration)
+        return _core.calibrate(apriori, rows.targets, rows.weight, *calibration)
 
     def prequential(
         self,
@@ -107,22 +107,18 @@ swap_until, exact_rows, oversample, hysteresis, forgetting, linear, learn_rows, 
         -------
         Prequential
             Named tuple ``y_pred, error, n_basis, std``: labels, 1.0 where they are wrong and 0.0 where right, kernels
-            before each row, and None.  Where a row is not predicted the label is None and the error NaN: of a fresh
-            model as in :meth:`OnlineLSSVMRegressor.prequential`.
+            before each row, and None.
         """
         check_delay(delay)
         with transaction(self) as new:
             if new._core is None:
                 new._validate_params()
-                if classes is None and new._waiting is None:
+                if classes is None:
                     classes = np.unique(np.asarray(y))
             rows = new._next(X, y, sample_weight, classes)
             scores, _, n_basis = new._predict_then_learn(rows, delay, False)
-        known = ~np.isnan(scores[:, 0])
         y_pred = self._label_of(scores)
-        error = np.where(known, y_pred != self._label_of(rows.targets), np.nan)
-        if not known.all():
-            y_pred = np.where(known, y_pred, None)
+        error = (y_pred != self._label_of(rows.targets)).astype(np.float64)
         return Prequential(y_pred, error, n_basis, None)
 
     def update(self, x: Array, y: Any, sample_weight: float = 1.0) -> None:
@@ -138,8 +134,7 @@ swap_until, exact_rows, oversample, hysteresis, forgetting, linear, learn_rows, 
         -----
         The labels must be known: from ``fit``, or from ``classes=`` in the first ``partial_fit`` or ``prequential``.
         """
-        core = self._core
-        if core is None or self._warm_up is not None:
+        if self._core is None:
             if not hasattr(self, "classes_"):
                 raise NotFittedError(
                     f"this {type(self).__name__} does not know its labels: name them in the first partial_fit (or "
@@ -159,10 +154,7 @@ swap_until, exact_rows, oversample, hysteresis, forgetting, linear, learn_rows, 
         else:
             target = np.full(len(classes), -1.0)
             target[place] = 1.0
-        apriori = self._scores_of_one(x)
-        self._learn_one(core, x, target, sample_weight)
-        row, weight = np.reshape(target, (1, -1)), np.array([sample_weight], dtype=np.float64)
-        self._calibration = _core.calibrate(apriori[None, :], row, weight, *self._calibration)
+        self._learn_one(x, target, sample_weight)
 
     def predict_one(self, x: Array) -> Any:
         """Predict the label of one row without scikit-learn's validation.

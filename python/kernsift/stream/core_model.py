@@ -40,13 +40,14 @@ class CoreModel(Expansion):
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
-        if state.get("_core") is not None:
-            state["_core"] = pack(state["_core"])
+        for name in ("_core", "_challenger"):
+            if state.get(name) is not None:
+                state[name] = pack(state[name])
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        core = state.get("_core")
-        super().__setstate__(state if core is None else {**state, "_core": unpack(core)})
+        cores = {name: unpack(state[name]) for name in ("_core", "_challenger") if state.get(name) is not None}
+        super().__setstate__({**state, **cores})
 
     @property
     def n_samples_seen_(self) -> int:

@@ -141,10 +141,7 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
     """
 
     def _n_outputs(self) -> int | None:
-        kept = self._kept()
-        if self._core is not None:
-            return int(self._core.n_outputs)
-        return None if kept is None else kept.targets.shape[1]
+        return None if self._core is None else int(self._core.n_outputs)
 
     def prequential(
         self,
@@ -208,12 +205,11 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
         is then taken (with "learn", ``learn_rows`` if that is fewer), and learns them together; until then
         ``predict_one`` raises :class:`sklearn.exceptions.NotFittedError`.
         """
-        core = self._core
-        if core is None or self._warm_up is not None:
+        if self._core is None:
             self._arrive(x, np.asarray(y, dtype=np.float64)[None], sample_weight)
             return
         target = y if isinstance(y, float) else np.atleast_1d(np.asarray(y, dtype=np.float64))
-        self._learn_one(core, x, target, sample_weight)
+        self._learn_one(x, target, sample_weight)
 
     def predict_one(self, x: Array) -> Any:
         """Predict one row without scikit-learn's validation; NaN and infinity are refused.

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from ..base.kernel import wants_learning
 from ..base.threads import n_threads
-from ..base.validation import check_rows, check_some_weight, fit_context, transaction
+from ..base.validation import check_rows, check_some_weight, fit_context, forget, transaction
 from .health import health
 from .learning import Learning
 
@@ -39,11 +39,6 @@ class OnlineModel(Learning):
         if self.engine == "inverse":
             raise ValueError("refit goes beyond the papers and engine='inverse' is their literal form")
         self._needs_ridge("refit")
-        if self._warm_up is not None:
-            raise ValueError(
-                f"refit needs the widths, and with gamma='learn' they come with row {self.learn_rows} (learn_rows): "
-                "use partial_fit until then, or fit"
-            )
         if self.window is not None:
             raise ValueError("refit learns all its rows and window keeps the last: fit again instead")
         check_some_weight(rows.weight)
@@ -55,6 +50,7 @@ class OnlineModel(Learning):
             core = self._core
         check_rows(core.kernel, rows.X, core.settings["linear"])
         core.refit(*rows, n_threads(self.n_jobs))
+        forget(self, "_course", "_challenger")  # the widths are those of the basis that the rows were learned on
         if self.alpha == "gcv":
             core.choose_ridge()
         return self

@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _core
-from ..base.kernel import LearningParameters, parameter, parameters
+from ..base.kernel import SCALES, TABLE, LearningParameters, parameter, parameters
 from ..base.memory import check_memory
 from ..base.targets import Rows
-from ..base.validation import COUNT, NOT_NEGATIVE, Interval
+from ..base.validation import COUNT, NOT_NEGATIVE, POSITIVE, Interval
+from ..widths.learn_gamma import check_kernel
 from .core_model import ADMISSIONS, CoreModel
+from .course import BEGINNINGS
 from .ridge import FIRST_RIDGE
 
 # forgetting="auto": what the past keeps of its weight with each row, in the memories that compete.
@@ -29,6 +31,7 @@ ENGINES = {"orthonormal": _core.OnlineLSSVM, "inverse": _core.OnlineInverse}
 class StreamParameters(LearningParameters):
     """Parameters of the online estimators."""
 
+    gamma: str | float | ArrayLike = parameter({"auto", "learn", *SCALES}, POSITIVE, "array-like", default="auto")
     alpha: float | str = parameter(NOT_NEGATIVE, {"gcv"}, default=0.1)
     max_basis: int | None = parameter(COUNT, None, default=500)
     novelty_tol: float = parameter(NOT_NEGATIVE, default=0.01)
@@ -44,7 +47,7 @@ class StreamParameters(LearningParameters):
         Interval(Real, LEAST_MEMORY, 1, closed="both"), {"auto"}, "array-like", default="auto"
     )
     linear: bool | str = parameter("boolean", {"auto"}, default="auto")
-    learn_rows: int = parameter(COUNT, default=2000)
+    learn_rows: int = parameter(COUNT, default=1000)
     window: int | None = parameter(Interval(Integral, 2, None, closed="left"), None, default=None)
     n_jobs: int | None = parameter(Integral, None, default=None)
     random_state: Any = parameter("random_state", default=None)
@@ -80,7 +83,29 @@ class OnlineParameters(StreamParameters, CoreModel):
             "on_full": self.on_full,
             "window": self.window is not None,
             "hysteresis": float(self.hysteresis),
+            "kept_rows": 0 if whole else self._kept_for_widths(),
         }
+
+    # --- widths: given, taken from the rows, or learned ---
+
+    def _learns_widths(self) -> bool:
+        """Whether a stream goes on learning its widths."""
+        if isinstance(self.gamma, str) and self.gamma == "learn":
+            return True
+        learnable = TABLE[self.kernel]["slope"] and self._beyond_the_papers()
+        return learnable and isinstance(self.gamma, str) and self.gamma == "auto"
+
+    def _first_gamma(self, whole: bool) -> Any:
+        """What the widths are taken by at first."""
+        if not isinstance(self.gamma, str) or self.gamma not in ("auto", "learn"):
+            return self.gamma
+        return "standard" if self._learns_widths() and not whole else "scale"
+
+    def _kept_for_widths(self) -> int:
+        """Last rows kept, from which a stream begins again with other widths."""
+        if not isinstance(self.gamma, str):
+            return 0
+        return 2 * int(self.learn_rows) if self._learns_widths() else BEGINNINGS[-1]
 
     def _ridge(self) -> float:
         """Ridge a stream begins with."""
@@ -181,6 +206,13 @@ class OnlineParameters(StreamParameters, CoreModel):
                 "alpha='gcv' goes beyond the papers and engine='inverse' is their literal form: use "
                 "engine='orthonormal', or give alpha as a number"
             )
+        if isinstance(self.gamma, str) and self.gamma == "learn":
+            check_kernel(self.kernel)
+            if not self._beyond_the_papers():
+                raise ValueError(
+                    "gamma='learn' goes beyond the papers and engine='inverse' is their literal form: use "
+                    "engine='orthonormal', or gamma='scale'"
+                )
         if self.swap_until not in (None, "auto") and self.max_basis is None:
             raise ValueError(f"swap_until={self.swap_until!r} freezes a full dictionary: it needs max_basis")
         if self.oversample > 1 and self.max_basis is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 # The ridge a stream begins with, the default of `alpha`, and the rows after which it is first chosen; then as often as
@@ -14,20 +13,6 @@ FIRST_CHOICE = 256
 def next_choice(seen: int) -> int:
     """Rows after which the ridge is chosen next."""
     return max(FIRST_CHOICE, 1 << seen.bit_length())  # 256, 512, ...: the power of two above what is seen
-
-
-def until_choices(rows: slice, seen: int) -> Iterator[tuple[slice, bool]]:
-    """`rows`, of a stream that had seen `seen` before their first, cut where a ridge is due; and whether it is there.
-
-    The places depend on the number of rows alone, so that the sizes of blocks change nothing.
-    """
-    first = rows.start
-    while first < rows.stop:
-        due = next_choice(seen)
-        last = min(rows.stop, first + due - seen)
-        seen += last - first
-        yield slice(first, last), seen == due
-        first = last
 
 
 def choose_if_due(core: Any) -> None:

@@ -1,0 +1,259 @@
+"""How a running stream comes to its widths: from its first rows, then from challengers that must predict better.
+
+A stream begins with its first row.  After 4, 8, ..., 128 rows it begins again from them, with the widths that the rows
+so far give.  Where widths are learned, a challenger is made from the last rows whenever half as many have come as the
+memories look back, with widths of its own.  It learns the same rows as the model and takes its place when its
+predictions were better.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils import Bunch
+
+from ..base.arrays import Array
+from ..base.targets import Rows
+from ..base.validation import check_rows
+from ..io.plain import record
+from ..widths.brief import learn_briefly
+from .ridge import FIRST_CHOICE
+
+# Rows learned after which a stream begins again; the last give gamma="scale", "standard" and "median".
+BEGINNINGS = (4, 8, 16, 32, 64, 128)
+# Rows between two looks at the memories and at a trial.
+LOOK = 64
+# What the past keeps with each row in the mean of the memories.
+STEADY = 0.99
+# Rows from which widths are learned, at least; rows between two challengers, at least: a part of all rows, up to a
+# number that bounds what learning costs a row.
+FEWEST, PART, MOST = 200, 0.1, 2000
+# A trial ends when the mean difference of the squared errors is so many standard errors from 0, and after as many rows
+# as a quarter of the memories.
+DECIDED, LONGEST = 2.0, 0.25
+# Drift is noted where the mean memory falls by this factor below what it was.
+FALL = 2.0
+
+
+@record("StreamTrial")
+@dataclass(frozen=True)
+class Trial:
+    """Squared errors of the model less those of its challenger, over the rows that both predicted."""
+
+    before: int  # as of the challenger's CourseState
+    found: dict[str, Any]  # how its widths were learned
+    unit: Array  # variances of the outputs
+    calibration: Any = None  # of a classifier
+    rows: int = 0
+    total: float = 0.0
+    squares: float = 0.0
+
+    def judged(self, model: Array, challenger: Array, rows: Rows) -> Trial:
+        """The same with further rows, from what either predicted of them."""
+        known = np.isfinite(model).all(axis=1) & np.isfinite(challenger).all(axis=1) & (rows.weight > 0)
+        Y = rows.targets[known]
+        gain = (((model[known] - Y) ** 2 - (challenger[known] - Y) ** 2) / self.unit).sum(axis=1)
+        return replace(
+            self,
+            rows=self.rows + len(gain),
+            total=self.total + float(gain.sum()),
+            squares=self.squares + float((gain**2).sum()),
+        )
+
+    def score(self) -> float:
+        """How many standard errors the mean difference is from 0."""
+        mean = self.total / self.rows
+        error = np.sqrt(max(self.squares / self.rows - mean**2, 0.0) / self.rows)
+        return float(mean / error) if error > 0 else float(np.sign(mean))
+
+
+@record("StreamCourse")
+@dataclass(frozen=True)
+class CourseState:
+    """Where a stream stands.  Rows are those of positive weight, from the stream's beginning."""
+
+    before: int = 0  # rows before the first that the present core learned
+    due: int = BEGINNINGS[0]  # rows after which to look next
+    memory: float = 0.0  # logarithm of the mean memory
+    learned: int = 0  # rows after which widths were learned last
+    changed: int = 0  # rows after which drift was noted last
+    alike: bool = False  # whether the next challenger has one width for all features, in units of their deviations
+    trial: Trial | None = None
+    drift: tuple[int, ...] = field(default=())
+
+
+class Course:
+    """The steps of a stream's course; estimators and river's adapters make the cores."""
+
+    alpha: Any
+    learn_rows: int
+    _core: Any
+    _challenger: Any = None
+    _course: CourseState | None = None
+    _calibration: Any = None
+
+    # --- said by the subclasses ---
+
+    def _begin(self, rows: Rows, *, gamma: Any = None, first_row: int = 0) -> Any:
+        """A core for a stream that begins with these rows."""
+        raise NotImplementedError
+
+    def _learns_widths(self) -> bool:
+        """Whether challengers are made."""
+        raise NotImplementedError
+
+    def _widths_from(self, rows: Rows) -> Bunch | None:
+        """Widths learned from rows, for a challenger."""
+        assert self._course is not None
+        settings = self._core.settings
+        return learn_briefly(rows, self._core.kernel.name, settings["fit_intercept"], self._course.alike)
+
+    def _calibrated(self, calibration: Any, apriori: Array, rows: Rows) -> Any:
+        """What predictions made before their rows were learned have taught: of a classifier, its temperature."""
+        return calibration
+
+    # --- learning ---
+
+    @property
+    def _rows_learned(self) -> int:
+        assert self._course is not None
+        return self._course.before + self._core.rows_learned
+
+    def _learn_stretch(self, rows: Rows, exact: bool, threads: int) -> tuple[Array, Any]:
+        """Learn rows between two looks; what was predicted of them, and what became of them."""
+        trial = self._challenger is not None
+        apriori, outcome, _ = self._core.learn(*rows, exact or trial, threads)
+        if trial:
+            self._after(apriori, self._challenger.learn(*rows, True, threads)[0], rows)
+        else:
+            self._after(apriori, None, rows)
+        return apriori, outcome
+
+    def _after(self, apriori: Array, others: Array | None, rows: Rows) -> None:
+        """Learn from predictions made before rows were learned, by the model and by its challenger."""
+        self._calibration = self._calibrated(self._calibration, apriori, rows)
+        if others is None:
+            return
+        assert self._course is not None
+        assert self._course.trial is not None
+        trial = self._course.trial.judged(apriori, others, rows)
+        trial = replace(trial, calibration=self._calibrated(trial.calibration, others, rows))
+        self._course = replace(self._course, trial=trial)
+
+    def _admit_to_trial(self, X: Array) -> None:
+        """End a trial whose challenger cannot learn these rows: they overflow where they do not for the model."""
+        if self._challenger is None:
+            return
+        try:
+            check_rows(self._challenger.kernel, X, self._challenger.settings["linear"])
+        except ValueError:
+            self._end_trial()
+
+    def _end_trial(self) -> None:
+        self._challenger = None
+        if self._course is not None:
+            self._course = replace(self._course, trial=None)
+
+    # --- looking ---
+
+    def _look(self) -> None:
+        """What is due after so many rows: another beginning, a verdict, a challenger."""
+        course = self._course
+        if course is None or self._rows_learned < course.due:
+            return
+        n = self._rows_learned
+        if n <= BEGINNINGS[-1]:
+            self._begin_again()
+        if n >= BEGINNINGS[-1]:
+            if not self._learns_widths():
+                self._course = None
+                return
+            self._remember(n)
+            if self._challenger is not None:
+                self._decide(n)
+            elif n - max(self._course.learned, self._course.changed) >= self._between(n):  # type: ignore[union-attr]
+                self._challenge(n)
+        due = next((rows for rows in BEGINNINGS if rows > n), (n // LOOK + 1) * LOOK)
+        self._course = replace(self._course, due=due)  # type: ignore[type-var]
+
+    def _kept_rows(self) -> Rows:
+        return Rows(*(np.ascontiguousarray(part) for part in self._core.kept))
+
+    def _begun_with_rows(self, rows: Rows, gamma: Any, calibration: Any) -> tuple[Any, Any]:
+        """A core that has learned the kept rows, and its calibration."""
+        core = self._begin(rows, gamma=gamma, first_row=self._core.rows_seen - len(rows.X))
+        check_rows(core.kernel, rows.X, core.settings["linear"])
+        apriori = core.learn(*rows, calibration is not None)[0]
+        if self.alpha == "gcv" and core.rows_seen >= FIRST_CHOICE:
+            core.choose_ridge()
+        return core, self._calibrated(calibration, apriori, rows)
+
+    def _begin_again(self) -> None:
+        rows = self._kept_rows()
+        try:
+            core, calibration = self._begun_with_rows(rows, None, type(self)._calibration)
+        except ValueError:  # these rows overflow in units of their own: the model stays as it is
+            return
+        before = self._rows_learned - rows.n_weighted
+        self._core, self._calibration = core, calibration
+        self._course = replace(self._course, before=before)  # type: ignore[type-var]
+
+    def _remember(self, n: int) -> None:
+        """Follow how far the memories look back; note where that falls, for then the world has changed."""
+        assert self._course is not None
+        kept, weights, _ = self._core.memories
+        settings = self._core.settings
+        longest = min(n, settings["exact_rows"]) if settings["window"] else n
+        rows = [min(longest, 1.0 / (1.0 - memory)) if memory < 1 else longest for memory in kept]
+        now = float(weights @ np.log(rows))
+        course = self._course
+        past = STEADY**LOOK if n > BEGINNINGS[-1] else 0.0
+        if now < course.memory - np.log(FALL) and past > 0:
+            drift = (*course.drift, self._core.rows_seen)
+            course = replace(course, drift=drift, memory=now, changed=n, alike=False)
+        self._course = replace(course, memory=past * course.memory + (1 - past) * now)
+
+    def _between(self, n: int) -> float:
+        """Rows from one challenger to the next."""
+        assert self._course is not None
+        memory = 0.5 * float(np.exp(self._course.memory))
+        return max(2 * LOOK, min(PART * (n - self._course.changed), MOST), memory)
+
+    def _challenge(self, n: int) -> None:
+        assert self._course is not None
+        kept, course = self._kept_rows(), replace(self._course, learned=n)
+        self._course = course
+        last = min(self.learn_rows, max(FEWEST, int(np.exp(course.memory))))
+        sample = kept.part(slice(max(len(kept.X) - last, 0), None))
+        if not sample.n_weighted:
+            return
+        try:
+            found = self._widths_from(sample)
+            if found is None:
+                return
+            core, calibration = self._begun_with_rows(kept, found["gamma"], type(self)._calibration)
+        except ValueError:  # widths beyond the range of a double, or rows that overflow with them
+            return
+        unit = np.average((kept.targets - kept.targets.mean(axis=0)) ** 2, axis=0, weights=kept.weight)
+        trial = Trial(n - kept.n_weighted, dict(found), np.where(unit > 0, unit, 1.0), calibration)
+        self._challenger, self._course = core, replace(course, trial=trial)
+
+    def _decide(self, n: int) -> None:
+        """End a trial that has shown which of the two predicts better, or that has lasted long enough."""
+        assert self._course is not None
+        assert self._course.trial is not None
+        course, trial = self._course, self._course.trial
+        if trial.rows < LOOK:
+            return
+        score = trial.score()
+        if abs(score) < DECIDED and trial.rows < LONGEST * np.exp(course.memory):
+            return
+        if score > 0:
+            self._core, self._calibration = self._challenger, trial.calibration
+            self._course = replace(course, before=trial.before)
+            self.learned_gamma_ = trial.found
+        else:
+            self._course = replace(course, alike=not course.alike)
+        self._end_trial()
