@@ -365,7 +365,7 @@ void bind_engine(py::module_& m, const char* name) {
                              [](const Model& self) {
                                std::vector<double> kept;
                                Vector weights = Vector::Ones(1);
-                               Matrix errors(self.n_outputs, 0);
+                               Matrix errors = Matrix::Zero(self.n_outputs, 1);
                                self.settled([&] {
                                  kept = self.model.settings().forgetting;
                                  if constexpr (kBeyondThePapers<M>) {

@@ -396,45 +396,6 @@ def test_krls_and_selectors_do_not_take_learn():
         SubsetLSSVMRegressor(gamma="learn", basis="random").select_basis(X)
 
 
-def test_a_stream_warms_up():
-    X, y = relevant(n=600, d=6)
-    # of widths given as numbers, a linear part would take the features as they are
-    model = OnlineLSSVMRegressor(gamma="learn", learn_rows=250, max_basis=50, linear=False, random_state=0)
-    model.partial_fit(X[:100], y[:100])
-    assert np.ptp(model.gamma_) == 0
-    assert not hasattr(model, "learned_gamma_")
-    assert model.n_samples_seen_ == 100
-    with pytest.raises(ValueError, match="learn_rows"):
-        model.refit(X[:5], y[:5])
-    model = pickle.loads(pickle.dumps(model))
-    model.partial_fit(X[100:300], y[100:300])
-    assert model.gamma_[:2].sum() > 0.5 * model.gamma_.sum()
-    assert model.n_samples_seen_ == 300
-    begun = OnlineLSSVMRegressor(gamma=model.gamma_, max_basis=50, linear=False).partial_fit(X[:300], y[:300])
-    exactly = OnlineLSSVMRegressor(gamma="learn", max_basis=50, random_state=0).fit(X[:250], y[:250])
-    np.testing.assert_array_equal(model.gamma_, exactly.gamma_)  # the block went on past the rows that are asked for
-    np.testing.assert_allclose(model.predict(X), begun.predict(X), rtol=1e-9)
-    model.partial_fit(X[300:400], y[300:400]).update(X[400], y[400])
-    widths = model.gamma_
-    assert len(model.prequential(X[401:450], y[401:450]).error) == 49
-    model.refit(X[:400], y[:400])
-    np.testing.assert_array_equal(model.gamma_, widths)
-    model.refit(X[300:], y[300:], new_widths=True)
-    assert (model.gamma_ != widths).any()
-    assert model.n_samples_seen_ == 300
-    with pytest.raises(ValueError, match="new_widths=True"):
-        begun.refit(X, y, new_widths=True)
-
-
-def test_a_refusal_while_warming_up_leaves_the_model_as_it_was():
-    X, y = relevant(n=100, d=2)
-    model = OnlineLSSVMRegressor(gamma="learn", learn_rows=150).partial_fit(X, y)
-    before = pickle.dumps(model)
-    with pytest.raises(ValueError, match="NaN"):
-        model.partial_fit(np.full((5, 2), np.nan), np.zeros(5))
-    assert pickle.dumps(model) == before
-
-
 # --- the size ---
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..base.arrays import Array
-from ..base.kernel import make_kernel
+from ..base.kernel import make_kernel, wants_learning
 from ..base.reports import CallbackSupport, in_blocks, stopped
 from ..base.targets import Rows
 from ..base.threads import n_threads
@@ -108,7 +108,8 @@ class Learning(CallbackSupport, OnlineParameters, Course):
     def _fit_rows(self, rows: Rows) -> None:
         if not rows.weight.any():
             check_some_weight(rows.weight)
-        self._core = self._begin(rows, whole=True, gamma=learned_width(self, *rows) if self.gamma == "learn" else None)
+        gamma = learned_width(self, *rows) if wants_learning(self.gamma) else None
+        self._core = self._begin(rows, whole=True, gamma=gamma)
         if self._learn(rows) < len(rows.X):
             return
         if self.max_basis is not None and self.oversample > 1:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _core
-from ..base.kernel import SCALES, TABLE, LearningParameters, parameter, parameters
+from ..base.kernel import SCALES, TABLE, LearningParameters, parameter, parameters, wants_learning
 from ..base.memory import check_memory
 from ..base.targets import Rows
 from ..base.validation import COUNT, NOT_NEGATIVE, POSITIVE, Interval
@@ -90,7 +90,7 @@ class OnlineParameters(StreamParameters, CoreModel):
 
     def _learns_widths(self) -> bool:
         """Whether a stream goes on learning its widths."""
-        if isinstance(self.gamma, str) and self.gamma == "learn":
+        if wants_learning(self.gamma):
             return True
         learnable = TABLE[self.kernel]["slope"] and self._beyond_the_papers()
         return learnable and isinstance(self.gamma, str) and self.gamma == "auto"
@@ -206,7 +206,7 @@ class OnlineParameters(StreamParameters, CoreModel):
                 "alpha='gcv' goes beyond the papers and engine='inverse' is their literal form: use "
                 "engine='orthonormal', or give alpha as a number"
             )
-        if isinstance(self.gamma, str) and self.gamma == "learn":
+        if wants_learning(self.gamma):
             check_kernel(self.kernel)
             if not self._beyond_the_papers():
                 raise ValueError(
