@@ -16,6 +16,7 @@ import numpy as np
 from .. import _core
 from ..base.arrays import Array
 from ..base.probabilities import softmax
+from ..base.targets import Rows
 from ..stream.classifier import OnlineLSSVMClassifier as _Classifier
 from ..stream.online import OnlineLSSVMRegressor as _Regressor
 from ._rows import RiverStream, Row, base, check_finite, dataframe
@@ -40,7 +41,8 @@ class OnlineLSSVMRegressor(RiverStream, base.MiniBatchRegressor):
 exact_rows, forgetting, linear
         As in :class:`kernsift.OnlineLSSVMRegressor`.
     gamma
-        Width of the kernel, exp(-gamma r²) for "rbf"; None is one over the number of features of the first row.
+        Width of the kernel, exp(-gamma r²) for "rbf".  "auto" takes the widths from the first rows and goes on learning
+        them, one per feature, as :class:`kernsift.OnlineLSSVMRegressor` does.
 
     Examples
     --------
@@ -73,7 +75,7 @@ exact_rows, forgetting, linear
             raise ValueError(f"y is {y!r}: a target is a finite number")
         row = self._row_to_learn(x)
         try:
-            self._core.update(row, float(y), w)
+            self._learn_row(row, float(y), w)
         except ValueError:
             check_finite(row, x)
             raise
@@ -89,7 +91,7 @@ exact_rows, forgetting, linear
             raise ValueError("y holds NaN or infinity: a target is a finite number")
         rows, _ = self._frame(X, len(targets))
         if len(rows):
-            self._core.learn(rows, targets, np.ones(len(rows)), False)
+            self._learn_frame(Rows(rows, targets, np.ones(len(rows))))
 
     def predict_many(self, X: Any) -> Any:
         """Predict the rows of a data frame of pandas or polars, as a series."""
@@ -132,12 +134,13 @@ swap_until, exact_rows, forgetting
     """
 
     _kind = _Classifier
+    _calibration = (0.0, 1.0)  # log temperature and its Fisher information
+    _exact_apriori = True
 
     def _start_empty(self) -> None:
         super()._start_empty()
         self._labels: list[Hashable] = []
         self._code: dict[Hashable, int] = {}
-        self._calibration = (0.0, 1.0)  # log temperature and its Fisher information
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
@@ -160,14 +163,16 @@ swap_until, exact_rows, forgetting
     def _meets(self, label: Hashable) -> None:
         """Make room for a class met for the first time: its targets were 0 so far."""
         if len(self._labels) == self._core.n_outputs:
+            self._end_trial()
             self._core = self._core.add_outputs(1)
         self._labels = [*self._labels, label]
         self._code = {**self._code, label: len(self._labels) - 1}
 
-    def _learn(self, rows: Array, targets: Array, weight: Array) -> None:
-        before, _, _ = self._core.learn(rows, targets, weight, True)
-        if len(self._labels) > 1:  # targets 0 and 1 serve a new class; the calibration takes scores of -1 and 1
-            self._calibration = _core.calibrate(2 * before - 1, 2 * targets - 1, weight, *self._calibration)
+    def _calibrated(self, calibration: Any, apriori: Array, rows: Rows) -> Any:
+        if rows.targets.shape[1] < 2:
+            return calibration
+        # targets 0 and 1 serve a new class; the calibration takes scores of -1 and 1
+        return _core.calibrate(2 * apriori - 1, 2 * rows.targets - 1, rows.weight, *calibration)
 
     def learn_one(self, x: Row, y: Hashable, w: float = 1.0) -> None:
         """Learn one row of weight w."""
@@ -180,7 +185,7 @@ swap_until, exact_rows, forgetting
             self._meets(y)
         targets = np.zeros((1, len(self._labels)))
         targets[0, self._code[y]] = 1.0
-        self._learn(row[None, :], targets, np.array((w,), np.float64))
+        self._learn_frame(Rows(row[None, :], targets, np.array((w,), np.float64)))
 
     def learn_many(self, X: Any, y: Any) -> None:
         """Learn the rows of a data frame of pandas or polars, in their order."""
@@ -197,7 +202,7 @@ swap_until, exact_rows, forgetting
             end = next((i for i in range(first, len(rows)) if labels[i] not in self._code), len(rows))
             targets = np.zeros((end - first, len(self._labels)))
             targets[np.arange(end - first), [self._code[label] for label in labels[first:end]]] = 1.0
-            self._learn(rows[first:end], targets, np.ones(end - first))
+            self._learn_frame(Rows(rows[first:end], targets, np.ones(end - first)))
             first = end
 
     def predict_one(self, x: Row, **kwargs: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import fields
 from operator import itemgetter
 from typing import Any, ClassVar
 
@@ -17,6 +18,7 @@ from ..base.validation import check_rows
 from ..io import model_file
 from ..io.core_state import pack, unpack
 from ..stream.classifier import OnlineLSSVMClassifier
+from ..stream.course import Course, CourseState
 from ..stream.online import OnlineLSSVMRegressor
 
 try:
@@ -29,13 +31,13 @@ Row = Mapping[Hashable, float]
 
 
 @parameters
-class RiverStream:
+class RiverStream(Course):
     """Parameters, features by name, and the core."""
 
     _kind: ClassVar[type[OnlineLSSVMRegressor] | type[OnlineLSSVMClassifier]]
 
     kernel: str = "rbf"
-    gamma: float | None = None
+    gamma: float | str = "auto"
     degree: int = 3
     coef0: float = 1.0
     alpha: float = 0.1
@@ -54,10 +56,10 @@ class RiverStream:
 
     def _start_empty(self) -> None:
         self._core: Any = None
+        self._challenger = self._course = None
         self._names: list[Hashable] = []
         self._place: dict[Hashable, int] = {}
         self._take: Any = None  # x -> its values in the order of `_names`
-        self._width = 1.0
         self._check_each = False  # kernels whose k(x, x) can overflow
 
     # --- rows ---
@@ -103,9 +105,17 @@ class RiverStream:
 
     def _make_room(self, new: Sequence[Hashable], first: Array) -> None:
         if self._core is None:
-            self._begin(list(new), first)
+            self._name(list(new))
+            self._core = self._begin(Rows(first[None, :], np.zeros((1, 1)), np.ones(1)))
+            self._course = CourseState() if isinstance(self.gamma, str) else None
+            self._check_each = not TABLE[self.kernel]["stationary"]
         else:
-            self._core = self._core.add_features(np.full(len(new), self._width))
+            self._end_trial()
+            widths = np.full(len(new), np.median(self._core.kernel.gamma))
+            if isinstance(self.gamma, str):  # in units of its first value
+                far = np.abs(first) if self.kernel == "laplacian" else first**2
+                widths = np.divide(1.0 / (len(self._names) + len(new)), far, out=widths, where=far > 0)
+            self._core = self._core.add_features(widths)
             self._name([*self._names, *new])
 
     def _name(self, names: list[Hashable]) -> None:
@@ -114,15 +124,24 @@ class RiverStream:
         # for a single name itemgetter would return the bare value
         self._take = itemgetter(*names) if len(names) > 1 else lambda x: (x[names[0]],)
 
-    def _begin(self, names: list[Hashable], first: Array) -> None:
-        given = {name: value for name, value in vars(self).items() if not name.startswith("_")}
-        estimator = self._kind(**{**given, "gamma": 1.0 if self.gamma is None else self.gamma})
+    def _estimator(self) -> Any:
+        """An estimator of the same parameters, which makes the cores."""
+        given = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        estimator = self._kind(**given)
         estimator._validate_params()
-        self._width = 1.0 / len(names) if self.gamma is None else float(self.gamma)
-        estimator.gamma = np.full(len(names), self._width)
-        self._core = estimator._begin(Rows(first[None, :], np.zeros((1, 1)), np.ones(1)))
-        self._check_each = not TABLE[estimator.kernel]["stationary"]
-        self._name(names)
+        return estimator
+
+    def _begin(self, rows: Rows, *, gamma: Any = None, first_row: int = 0) -> Any:
+        return self._estimator()._begin(rows, gamma=gamma, first_row=first_row)
+
+    def _learns_widths(self) -> bool:
+        return bool(self._estimator()._learns_widths())
+
+    def _learn_frame(self, rows: Rows) -> None:
+        """Learn the rows of a data frame, which `_frame` has made room for."""
+        self._admit_to_trial(rows.X)
+        for stretch in self._stretches(slice(0, len(rows.X)), rows.weight):
+            self._learn_stretch(rows.part(stretch))
 
     def _frame(self, X: Any, n_targets: int | None = None) -> tuple[Array, Any]:
         """The rows of a data frame; to be learned, with a target each, if `n_targets` is given."""
@@ -162,15 +181,18 @@ class RiverStream:
 
     def __getstate__(self) -> dict[str, Any]:
         state = {name: value for name, value in self.__dict__.items() if name not in ("_take", "_place")}
-        state["_core"] = None if self._core is None else pack(self._core)
+        for name in ("_core", "_challenger"):
+            core = getattr(self, name)
+            state[name] = None if core is None else pack(core)
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._start_empty()
         self.__dict__.update(state)
-        if state.get("_core") is not None:
-            self._core = unpack(state["_core"])
-            self._name(list(self._names))
+        for name in ("_core", "_challenger"):
+            if state.get(name) is not None:
+                setattr(self, name, unpack(state[name]))
+        self._name(list(self._names))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file that :func:`kernsift.load` reads.

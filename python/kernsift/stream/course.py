@@ -8,10 +8,12 @@ predictions were better.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
 from ..base.arrays import Array
@@ -19,7 +21,7 @@ from ..base.targets import Rows
 from ..base.validation import check_rows
 from ..io.plain import record
 from ..widths.brief import learn_briefly
-from .ridge import FIRST_CHOICE
+from .ridge import FIRST_CHOICE, choose_if_due, next_choice
 
 # Rows learned after which a stream begins again; the last give gamma="scale", "standard" and "median".
 BEGINNINGS = (4, 8, 16, 32, 64, 128)
@@ -35,6 +37,12 @@ FEWEST, PART, MOST = 200, 0.1, 2000
 DECIDED, LONGEST = 2.0, 0.25
 # Drift is noted where the mean memory falls by this factor below what it was.
 FALL = 2.0
+
+
+def until_known(weight: Array, needed: int) -> int | None:
+    """Number of rows up to the `needed`-th of positive weight, or None."""
+    counts = np.cumsum(weight > 0)
+    return int(np.searchsorted(counts, needed)) + 1 if len(counts) and counts[-1] >= needed else None
 
 
 @record("StreamTrial")
@@ -88,11 +96,11 @@ class Course:
     """The steps of a stream's course; estimators and river's adapters make the cores."""
 
     alpha: Any
-    learn_rows: int
     _core: Any
     _challenger: Any = None
     _course: CourseState | None = None
     _calibration: Any = None
+    _exact_apriori = False  # whether the predictions made before each row was learned must be exact
 
     # --- said by the subclasses ---
 
@@ -121,15 +129,57 @@ class Course:
         assert self._course is not None
         return self._course.before + self._core.rows_learned
 
-    def _learn_stretch(self, rows: Rows, exact: bool, threads: int) -> tuple[Array, Any]:
+    def _stretches(self, rows: slice, weight: Array) -> Iterator[slice]:
+        """Rows to learn in one go: up to where a ridge is chosen or the course of the widths looked at.
+
+        The places depend on the number of rows alone, so that the sizes of blocks change nothing.
+        """
+        first = rows.start
+        while first < rows.stop:
+            last = rows.stop
+            if self.alpha == "gcv":
+                last = min(last, first + next_choice(self._core.rows_seen) - self._core.rows_seen)
+            if self._course is not None:
+                known = until_known(weight[first:last], self._course.due - self._rows_learned)
+                last = last if known is None else first + known
+            yield slice(first, last)
+            self._choose_ridge_if_due()
+            self._look()
+            first = last
+
+    def _choose_ridge_if_due(self) -> None:
+        if self.alpha == "gcv":
+            choose_if_due(self._core)
+            if self._challenger is not None:
+                choose_if_due(self._challenger)
+
+    def _learn_stretch(self, rows: Rows, *, exact: bool = False, threads: int = 1) -> tuple[Array, NDArray[np.uint8]]:
         """Learn rows between two looks; what was predicted of them, and what became of them."""
         trial = self._challenger is not None
-        apriori, outcome, _ = self._core.learn(*rows, exact or trial, threads)
-        if trial:
-            self._after(apriori, self._challenger.learn(*rows, True, threads)[0], rows)
-        else:
-            self._after(apriori, None, rows)
+        apriori, outcome, _ = self._core.learn(*rows, exact or trial or self._exact_apriori, threads)
+        others = self._challenger.learn(*rows, True, threads)[0] if trial else None
+        self._after(apriori, others, rows)
         return apriori, outcome
+
+    def _learn_row(self, x: Array, target: float | Array, weight: float) -> None:
+        """Learn one row of a stream."""
+        challenger, apriori, other = self._challenger, None, None
+        if self._exact_apriori or challenger is not None:
+            apriori = self._core.predict_one(x)
+            other = None if challenger is None else challenger.predict_one(x)
+        learned = self._core.update(x, target, weight)
+        if apriori is not None:
+            row = Rows(x[None, :], np.reshape(target, (1, -1)), np.array([weight], dtype=np.float64))
+            if challenger is not None:
+                self._admit_to_trial(row.X)
+                if self._challenger is None:
+                    other = None
+                else:
+                    challenger.update(x, target, weight)
+            self._after(apriori[None, :], None if other is None else other[None, :], row)
+        self._choose_ridge_if_due()
+        if self._course is not None and self._course.before + learned >= self._course.due:
+            self._look()
 
     def _after(self, apriori: Array, others: Array | None, rows: Rows) -> None:
         """Learn from predictions made before rows were learned, by the model and by its challenger."""
@@ -225,7 +275,7 @@ class Course:
         assert self._course is not None
         kept, course = self._kept_rows(), replace(self._course, learned=n)
         self._course = course
-        last = min(self.learn_rows, max(FEWEST, int(np.exp(course.memory))))
+        last = min(self._core.settings["kept_rows"] // 2, max(FEWEST, int(np.exp(course.memory))))
         sample = kept.part(slice(max(len(kept.X) - last, 0), None))
         if not sample.n_weighted:
             return

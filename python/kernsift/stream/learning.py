@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +17,6 @@ from ..widths.learn_gamma import learned_width
 from .core_model import OUTCOMES
 from .course import Course, CourseState
 from .parameters import ENGINES, OnlineParameters
-from .ridge import choose_if_due, next_choice
 
 
 class Prequential(NamedTuple):
@@ -28,12 +26,6 @@ class Prequential(NamedTuple):
     error: Array
     n_basis: NDArray[np.int64]
     std: Array | None
-
-
-def until_known(weight: Array, needed: int) -> int | None:
-    """Number of rows up to the `needed`-th of positive weight, or None."""
-    counts = np.cumsum(weight > 0)
-    return int(np.searchsorted(counts, needed)) + 1 if len(counts) and counts[-1] >= needed else None
 
 
 def check_delay(delay: Any) -> None:
@@ -46,7 +38,6 @@ class Learning(CallbackSupport, OnlineParameters, Course):
     """Learning checked rows; regressors and classifiers say what a target is (`_checked`)."""
 
     _former = ("learned_gamma_", "_course", "_challenger", "_calibration")
-    _exact_apriori = False  # whether the predictions made before each row was learned must be exact
 
     # --- how a stream begins ---
 
@@ -71,30 +62,6 @@ class Learning(CallbackSupport, OnlineParameters, Course):
         forget(self, *self._former)
         self._core = self._begin(Rows(rows.X[:1], rows.targets[:1], np.ones(1)))
         self._course = CourseState() if isinstance(self.gamma, str) else None
-
-    def _stretches(self, rows: slice, weight: Array) -> Iterator[slice]:
-        """Rows to learn in one go: up to where a ridge is chosen or the course of the widths looked at.
-
-        The places depend on the number of rows alone, so that the sizes of blocks change nothing.
-        """
-        first = rows.start
-        while first < rows.stop:
-            last = rows.stop
-            if self.alpha == "gcv":
-                last = min(last, first + next_choice(self._core.rows_seen) - self._core.rows_seen)
-            if self._course is not None:
-                known = until_known(weight[first:last], self._course.due - self._rows_learned)
-                last = last if known is None else first + known
-            yield slice(first, last)
-            self._choose_ridge_if_due()
-            self._look()
-            first = last
-
-    def _choose_ridge_if_due(self) -> None:
-        if self.alpha == "gcv":
-            choose_if_due(self._core)
-            if self._challenger is not None:
-                choose_if_due(self._challenger)
 
     # --- whole blocks ---
 
@@ -125,7 +92,7 @@ class Learning(CallbackSupport, OnlineParameters, Course):
         try:
             for block in in_blocks(self, rows.X, rows.targets):
                 for stretch in self._stretches(block, rows.weight):
-                    self._learn_stretch(rows.part(stretch), self._exact_apriori, threads)
+                    self._learn_stretch(rows.part(stretch), threads=threads)
         except BaseException as error:
             self._end_trial()  # one of the two may have learned more
             try:
@@ -163,7 +130,7 @@ class Learning(CallbackSupport, OnlineParameters, Course):
             block = rows.part(part)
             if blocks:
                 before = self._core.n_basis
-                mean[part], outcome = self._learn_stretch(block, True, 1)
+                mean[part], outcome = self._learn_stretch(block, exact=True)
                 grown = np.cumsum(outcome == OUTCOMES.index("admitted"))
                 n_basis[part] = before + np.concatenate([[0], grown[:-1]])
                 continue
@@ -203,28 +170,10 @@ class Learning(CallbackSupport, OnlineParameters, Course):
             raise
 
     def _learn_one(self, x: Any, target: float | Array, sample_weight: float) -> None:
-        apriori = other = None
-        if self._exact_apriori or self._challenger is not None:
-            apriori = self._scores_of_one(x)
-            if self._challenger is not None:
-                other = self._challenger.predict_one(one_row(x))
         try:
-            learned = self._core.update(x, target, sample_weight)
+            self._learn_row(x, target, sample_weight)
         except TypeError:  # not a contiguous row of float64
-            x, sample_weight = one_row(x), float(sample_weight)
-            learned = self._core.update(x, target, sample_weight)
-        if apriori is not None:
-            row = Rows(np.empty((1, 0)), np.reshape(target, (1, -1)), np.array([sample_weight], dtype=np.float64))
-            if other is not None:
-                try:
-                    self._challenger.update(one_row(x), target, float(sample_weight))
-                except ValueError:  # the row overflows with these widths
-                    self._end_trial()
-                    other = None
-            self._after(apriori[None, :], None if other is None else other[None, :], row)
-        self._choose_ridge_if_due()
-        if self._course is not None and self._course.before + learned >= self._course.due:
-            self._look()
+            self._learn_row(one_row(x), target, float(sample_weight))
 
 
 class Arrivals:

@@ -24,10 +24,11 @@ LANDMARKS, STEPS = 60, 12
 def learn_briefly(rows: Rows, kernel: str, fit_intercept: bool, isotropic: bool = False) -> Bunch | None:
     """Learn one width per feature by the leave-one-out error; None where the rows tell nothing.
 
-    The result depends on the rows and not on their order.
+    The result depends on the rows and neither on their order nor on that of the features.
     """
     begin = time.perf_counter()
-    table = canonical_table(*rows, 0, scale_free=True)
+    order = np.lexsort(rows.X[::-1])
+    table = canonical_table(np.ascontiguousarray(rows.X[:, order]), rows.targets, rows.weight, 0, scale_free=True)
     active, unit, sample = _standardised(table, kernel)
     Y = sample.Y - np.average(sample.Y, axis=0, weights=sample.weight)
     spread = float(np.sqrt((sample.weight @ (Y**2).sum(axis=1) + sample.within.sum()) / sample.weight.sum()))
@@ -39,6 +40,7 @@ def learn_briefly(rows: Rows, kernel: str, fit_intercept: bool, isotropic: bool 
     points, values = [one], [error_one]
     if not isotropic:
         points, values = descend(problem, one, box_about(one), STEPS, STEPS)
+    active = order[active]
     gamma = np.zeros(rows.X.shape[1])
     gamma[active] = np.exp(points[-1][:-1]) * unit
     if not np.isfinite(gamma).all() or not (gamma > 0).any():
