@@ -50,7 +50,7 @@ from .selection import (
     ridge_fit,
     splitmix64,
 )
-from .stream import BatchModel, Decision, PaperModel
+from .stream import BatchModel, Decision, PaperModel, trial
 from .subset import SubsetFit, brute_force_fvs, literal_deletion, reconstruction, subset_fit, subset_loo
 
 __all__ = [
@@ -105,4 +105,5 @@ __all__ = [
     "splitmix64",
     "subset_fit",
     "subset_loo",
+    "trial",
 ]

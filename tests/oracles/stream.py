@@ -475,3 +475,11 @@ class PaperModel:
             found = self.learn_one(X[i], Y[i], v[i])
             outcome[i], victim[i] = found.outcome, found.victim
         return apriori, outcome, victim
+
+
+def trial(model, challenger, y, variance):
+    """How many standard errors the mean difference of squared errors is from 0, for a model and its challenger."""
+    gains = [((a - t) ** 2 - (b - t) ** 2) / variance for a, b, t in zip(model, challenger, y, strict=True)]
+    mean = sum(gains) / len(gains)
+    spread = sum((g - mean) ** 2 for g in gains) / len(gains)
+    return mean / (spread / len(gains)) ** 0.5

@@ -40,6 +40,7 @@ class CoreModel(Expansion):
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
+        state.pop("_told", None)
         for name in ("_core", "_challenger"):
             if state.get(name) is not None:
                 state[name] = pack(state[name])

@@ -8,7 +8,7 @@ predictions were better.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -35,8 +35,8 @@ FEWEST, PART, MOST = 200, 0.1, 2000
 # A trial ends when the mean difference of the squared errors is so many standard errors from 0, and after as many rows
 # as a quarter of the memories.
 DECIDED, LONGEST = 2.0, 0.25
-# Drift is noted where the mean memory falls by this factor below what it was.
-FALL = 2.0
+# Drift is noted where the mean memory falls by this factor below what it was; the last so many are kept.
+FALL, MOST_NOTED = 2.0, 1000
 
 
 def until_known(weight: Array, needed: int) -> int | None:
@@ -100,6 +100,7 @@ class Course:
     _challenger: Any = None
     _course: CourseState | None = None
     _calibration: Any = None
+    _told: Callable[[int], Any] | None = None  # of drift
     _exact_apriori = False  # whether the predictions made before each row was learned must be exact
 
     # --- said by the subclasses ---
@@ -261,8 +262,10 @@ class Course:
         course = self._course
         past = STEADY**LOOK if n > BEGINNINGS[-1] else 0.0
         if now < course.memory - np.log(FALL) and past > 0:
-            drift = (*course.drift, self._core.rows_seen)
+            drift = (*course.drift, self._core.rows_seen)[-MOST_NOTED:]
             course = replace(course, drift=drift, memory=now, changed=n, alike=False)
+            if self._told is not None:
+                self._told(drift[-1])
         self._course = replace(course, memory=past * course.memory + (1 - past) * now)
 
     def _between(self, n: int) -> float:
@@ -276,9 +279,7 @@ class Course:
         kept, course = self._kept_rows(), replace(self._course, learned=n)
         self._course = course
         last = min(self._core.settings["kept_rows"] // 2, max(FEWEST, int(np.exp(course.memory))))
-        sample = kept.part(slice(max(len(kept.X) - last, 0), None))
-        if not sample.n_weighted:
-            return
+        sample = Rows(*(part[np.flatnonzero(kept.weight > 0)[-last:]] for part in kept))
         try:
             found = self._widths_from(sample)
             if found is None:
@@ -287,7 +288,8 @@ class Course:
         except ValueError:  # widths beyond the range of a double, or rows that overflow with them
             return
         unit = np.average((kept.targets - kept.targets.mean(axis=0)) ** 2, axis=0, weights=kept.weight)
-        trial = Trial(n - kept.n_weighted, dict(found), np.where(unit > 0, unit, 1.0), calibration)
+        found = {name: value for name, value in found.items() if name != "seconds"}  # the same on any machine
+        trial = Trial(n - kept.n_weighted, found, np.where(unit > 0, unit, 1.0), calibration)
         self._challenger, self._course = core, replace(course, trial=trial)
 
     def _decide(self, n: int) -> None:
@@ -295,7 +297,7 @@ class Course:
         assert self._course is not None
         assert self._course.trial is not None
         course, trial = self._course, self._course.trial
-        if trial.rows < LOOK:
+        if trial.rows < LOOK // 2:  # of a stream with late targets the first were not predicted
             return
         score = trial.score()
         if abs(score) < DECIDED and trial.rows < LONGEST * np.exp(course.memory):

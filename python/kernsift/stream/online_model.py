@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Integral
 from typing import Any, Self
 
@@ -107,6 +108,27 @@ class OnlineModel(Learning):
             {"forgetting": memory, "weight": weight, "error": self._columns(error)}
             for memory, weight, error in zip(kept, weights.tolist(), errors.T, strict=True)
         ]
+
+    @property
+    def drift_(self) -> list[int]:
+        """Rows seen when the stream was found to have changed: its mean memory had fallen by half within some rows.
+
+        Noted every 64 rows, on streams with widths that are learned; the last thousand are kept.  Nothing has to be
+        done: shorter memories and new widths follow by themselves.
+        """
+        self._fitted()
+        return [] if self._course is None else list(self._course.drift)
+
+    def on_drift(self, function: Callable[[int], Any] | None) -> Self:
+        """Call a function with the number of rows seen whenever drift is noted.
+
+        Parameters
+        ----------
+        function : callable or None
+            None calls nothing any more.  Copies and saved models do not take it along.
+        """
+        self._told = function
+        return self
 
     @property
     def _in_single(self) -> bool:  # type: ignore[override]

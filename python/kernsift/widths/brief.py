@@ -24,10 +24,11 @@ LANDMARKS, STEPS = 60, 12
 def learn_briefly(rows: Rows, kernel: str, fit_intercept: bool, isotropic: bool = False) -> Bunch | None:
     """Learn one width per feature by the leave-one-out error; None where the rows tell nothing.
 
-    The result depends on the rows and neither on their order nor on that of the features.
+    The result depends on the rows and neither on their order, nor on that of the features, nor on their units.
     """
     begin = time.perf_counter()
-    order = np.lexsort(rows.X[::-1])
+    largest = np.abs(rows.X).max(axis=0)
+    order = np.lexsort((rows.X / np.where(largest > 0, largest, 1.0)).astype(np.float32)[::-1])
     table = canonical_table(np.ascontiguousarray(rows.X[:, order]), rows.targets, rows.weight, 0, scale_free=True)
     active, unit, sample = _standardised(table, kernel)
     Y = sample.Y - np.average(sample.Y, axis=0, weights=sample.weight)

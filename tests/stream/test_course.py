@@ -1,0 +1,230 @@
+"""How a stream comes to its widths: beginnings, challengers and their trials, drift."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import oracles
+import pytest
+from kernsift import KRLSRegressor, OnlineLSSVMClassifier, OnlineLSSVMRegressor
+from kernsift.base.targets import Rows
+from kernsift.stream import course
+
+LOOK, LAST = course.LOOK, course.BEGINNINGS[-1]
+
+
+def useful(n, rng, d=8, shift=0):
+    """Two features of d say something."""
+    X = rng.standard_normal((n, d))
+    return X, np.sin(2 * X[:, shift]) * X[:, shift + 1] + 0.1 * rng.standard_normal(n)
+
+
+def standard(X):
+    """1 / (d variance) of each feature."""
+    return 1.0 / (X.shape[1] * X.var(axis=0))
+
+
+def same(one, other):
+    """Equal to the last bit."""
+    for name in ("_core", "_challenger"):
+        cores = getattr(one, name), getattr(other, name)
+        assert (cores[0] is None) == (cores[1] is None)
+        if cores[0] is not None:
+            states = [core.state() for core in cores]
+            assert states[0].keys() == states[1].keys()
+            for array, again in zip(*(state.values() for state in states), strict=True):
+                np.testing.assert_array_equal(array, again)
+            np.testing.assert_array_equal(cores[0].kernel.gamma, cores[1].kernel.gamma)
+    assert repr(one._course) == repr(other._course)
+    assert one._calibration == other._calibration
+
+
+def test_a_stream_begins_again_with_the_widths_of_its_first_rows(rng):
+    X, y = useful(300, rng)
+    model = OnlineLSSVMRegressor(gamma="standard")
+    for first, last in zip((0, *course.BEGINNINGS), (*course.BEGINNINGS, 300), strict=True):
+        model.partial_fit(X[first:last], y[first:last])
+        np.testing.assert_allclose(model.gamma_, standard(X[: min(last, LAST)]), rtol=1e-12)
+        assert model.n_samples_seen_ == last
+    whole = OnlineLSSVMRegressor(gamma=model.gamma_, linear=False).partial_fit(X, y)
+    model = OnlineLSSVMRegressor(gamma="standard", linear=False).partial_fit(X, y)
+    np.testing.assert_array_equal(model.basis_indices_, whole.basis_indices_)
+    np.testing.assert_allclose(model.predict(X), whole.predict(X), rtol=1e-9, atol=1e-12)
+
+
+def test_learned_widths_take_over_and_lower_the_error(rng):
+    X, y = useful(1500, rng)
+    fixed = OnlineLSSVMRegressor(gamma="standard", max_basis=100).prequential(X, y).error
+    model = OnlineLSSVMRegressor(max_basis=100)
+    error = model.prequential(X, y).error
+    assert np.square(error[500:]).mean() < 0.5 * np.square(fixed[500:]).mean()
+    assert model.gamma_[:2].sum() > 0.7 * model.gamma_.sum()
+    np.testing.assert_array_equal(model.learned_gamma_["gamma"], model.gamma_)
+    assert model.n_samples_seen_ == 1500
+    assert (model.basis_indices_ < 1500).all()
+    np.testing.assert_array_equal(X[model.basis_indices_], model.basis_vectors_)  # numbers of the stream's rows
+    assert model.health()["sound"]
+
+
+def test_the_winner_is_the_model_that_learned_the_kept_rows_with_its_widths(rng):
+    """A trial by hand: same rows, same widths, same verdict."""
+    X, y = useful(2000, rng)
+    settings = {"max_basis": 60, "forgetting": [1.0, 0.99], "linear": False, "learn_rows": 150}
+    before = OnlineLSSVMRegressor(**settings).partial_fit(X[:LAST], y[:LAST])
+    trial = before._course.trial
+    assert trial.rows == 0
+    model = pickle.loads(pickle.dumps(before))
+    now, later = slice(LAST, LAST + LOOK), slice(LAST + LOOK, None)
+    challenger = OnlineLSSVMRegressor(**{**settings, "gamma": trial.found["gamma"]}).partial_fit(X[:LAST], y[:LAST])
+    predicted = [each.prequential(X[now], y[now]).y_pred for each in (before, challenger)]
+    assert oracles.trial(*predicted, y[now], y[:LAST].var()) > course.DECIDED  # two features of eight say something
+    model.partial_fit(X[now], y[now])
+    np.testing.assert_array_equal(model.gamma_, trial.found["gamma"])
+    np.testing.assert_allclose(model.predict(X[later]), challenger.predict(X[later]), rtol=1e-8, atol=1e-10)
+
+
+def test_a_trial_counts_as_by_hand(rng):
+    outputs = 2
+    Y, v = rng.standard_normal((90, outputs)), rng.integers(0, 3, 90).astype(float)
+    model, other = (Y + scale * rng.standard_normal(Y.shape) for scale in (0.5, 0.4))
+    other[:7] = np.nan  # it came later
+    trial = course.Trial(0, {}, np.array([1.0, 4.0]))
+    for part in (slice(0, 30), slice(30, 90)):
+        trial = trial.judged(model[part], other[part], Rows(np.empty((0, 0)), Y[part], v[part]))
+    known = np.isfinite(other[:, 0]) & (v > 0)
+    gains = ((model - Y) ** 2 - (other - Y) ** 2)[known] / [1.0, 4.0]
+    assert trial.rows == known.sum()
+    score = gains.sum(axis=1).mean() / (gains.sum(axis=1).std() / np.sqrt(known.sum()))
+    assert trial.score() == pytest.approx(score, rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["regressor", "two classes", "three classes"])
+def test_a_stream_goes_on_to_the_last_bit_from_any_row(kind, rng):
+    X, y = useful(700, rng)
+    model = OnlineLSSVMRegressor(max_basis=40)
+    if kind != "regressor":
+        y = np.digitize(y, [0] if kind == "two classes" else [-0.3, 0.3])
+        model = OnlineLSSVMClassifier(max_basis=40)
+    first = {} if kind == "regressor" else {"classes": np.unique(y)}
+    trials = 0
+    for last in (3, 70, 130, 200, 260, 330, 450):
+        part = pickle.loads(pickle.dumps(model)).partial_fit(X[:last], y[:last], **first)
+        trials += part._challenger is not None
+        whole, again = pickle.loads(pickle.dumps(part)), part
+        for x, target in zip(X[last : last + 90], y[last : last + 90], strict=True):
+            whole.update(x, target)
+            again.update(x, target)
+        same(whole, again)
+    assert trials > 0
+
+
+@pytest.mark.parametrize("power", [-3, 3])
+def test_units_of_the_columns_have_no_say(power, rng):
+    X, y = useful(1200, rng, d=5)
+    factors = 10.0 ** (power * rng.integers(-1, 2, 5))
+    errors = [np.square(OnlineLSSVMRegressor(max_basis=80).prequential(Z, y).error).mean() for Z in (X, X * factors)]
+    assert errors[1] == pytest.approx(errors[0], rel=0.05)  # asked of the product
+
+
+def test_a_challenger_that_predicts_worse_leaves_no_trace(rng, monkeypatch):
+    """Widths a thousand times too narrow lose every trial: the stream is that of its first widths."""
+    X, y = useful(900, rng)
+    narrow = {"gamma": np.full(8, 1e3)}
+    monkeypatch.setattr(OnlineLSSVMRegressor, "_widths_from", lambda self, rows: narrow)
+    model = OnlineLSSVMRegressor(max_basis=50)
+    result = model.prequential(X, y)
+    assert not hasattr(model, "learned_gamma_")
+    plain = OnlineLSSVMRegressor(gamma="standard", max_basis=50).prequential(X, y)
+    np.testing.assert_allclose(result.y_pred, plain.y_pred, rtol=1e-6, atol=1e-8)
+
+
+def test_learning_widths_takes_a_bounded_effort(rng):
+    X, y = useful(3000, rng)
+    for rows in (200, 3000):
+        found = OnlineLSSVMRegressor().partial_fit(X[:rows], y[:rows]).learned_gamma_
+        assert found["n_rows"] <= 1000
+        assert found["n_landmarks"] <= 60
+        assert found["n_evaluations"] <= 150
+
+
+def test_a_row_that_is_refused_during_a_trial_changes_nothing(rng):
+    X, y = useful(LAST + 20, rng)
+    model = OnlineLSSVMRegressor().partial_fit(X, y)
+    assert model._challenger is not None
+    before = pickle.dumps(model)
+    for call in (
+        lambda: model.update(np.full(8, np.nan), 0.0),
+        lambda: model.update(X[0], np.inf),
+        lambda: model.partial_fit(np.full((3, 8), np.inf), np.zeros(3)),
+        lambda: model.prequential(X[:3, :2], y[:3]),
+        lambda: model.update(X[0], 1.0, -1.0),
+    ):
+        with pytest.raises(ValueError, match=r"X|x|y|NaN|inf|features|weight"):
+            call()
+    assert pickle.dumps(model) == before
+
+
+def test_rows_of_weight_zero_have_no_say_in_the_course(rng):
+    X, y = useful(500, rng)
+    v = np.ones(1000)
+    v[1::2] = 0.0
+    twice = np.repeat(X, 2, axis=0)
+    twice[1::2] *= 5.0
+    one = OnlineLSSVMRegressor(max_basis=40).partial_fit(X, y)
+    # as many rows of weight zero are kept as others: so that these suffice, twice as many are
+    other = OnlineLSSVMRegressor(max_basis=40, learn_rows=2000).partial_fit(twice, np.repeat(y, 2), v)
+    np.testing.assert_allclose(one.gamma_, other.gamma_, rtol=1e-9)
+    np.testing.assert_allclose(one.predict(X), other.predict(X), rtol=1e-7, atol=1e-9)
+
+
+def test_drift_is_noted_where_the_world_changes_and_nowhere_else(rng):
+    X, y = useful(5000, rng)
+    y[3000:] = useful(5000, rng, shift=4)[1][3000:]  # of other rows: nothing of what was learned holds
+    y[3000:] = np.sin(2 * X[3000:, 4]) * X[3000:, 5]
+    model = OnlineLSSVMRegressor(max_basis=80)
+    told = []
+    model.on_drift(told.append)
+    model.prequential(X[:3000], y[:3000])
+    assert model.drift_ == told == []
+    error = model.prequential(X[3000:], y[3000:]).error
+    assert told == model.drift_
+    assert 3000 < model.drift_[0] < 3600
+    assert model.gamma_[4:6].sum() > 0.7 * model.gamma_.sum()
+    assert np.square(error[-500:]).mean() < 0.2
+
+
+def test_who_learns_widths_and_who_does_not(rng):
+    X, y = useful(400, rng)
+    for model in (
+        OnlineLSSVMRegressor(kernel="polynomial"),
+        OnlineLSSVMRegressor(engine="inverse"),
+        OnlineLSSVMRegressor(gamma="scale"),
+        KRLSRegressor(),
+    ):
+        model.partial_fit(X, y)
+        assert model._course is None
+        assert not hasattr(model, "learned_gamma_")
+    for kernel in ("laplacian", "matern32", "matern52"):
+        assert hasattr(OnlineLSSVMRegressor(kernel=kernel, max_basis=50).partial_fit(X, y), "learned_gamma_")
+    with pytest.raises(ValueError, match="engine='inverse'"):
+        OnlineLSSVMRegressor(gamma="learn", engine="inverse").partial_fit(X, y)
+    with pytest.raises(ValueError, match="no widths to learn"):
+        OnlineLSSVMRegressor(gamma="learn", kernel="linear").partial_fit(X, y)
+
+
+def test_a_second_pass_ends_the_course(rng):
+    X, y = useful(LAST + 20, rng)
+    model = OnlineLSSVMRegressor().partial_fit(X, y).refit(X, y)
+    widths = model.gamma_
+    model.partial_fit(*useful(900, rng))
+    np.testing.assert_array_equal(model.gamma_, widths)
+
+
+@pytest.mark.parametrize("delay", [0, 5])
+def test_targets_that_come_late_judge_what_was_predicted_when_the_row_came(delay, rng):
+    X, y = useful(1500, rng)
+    model = OnlineLSSVMRegressor(max_basis=60)
+    error = model.prequential(X, y, delay=delay).error
+    assert hasattr(model, "learned_gamma_")
+    assert np.square(error[700:]).mean() < 0.2
