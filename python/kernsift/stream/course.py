@@ -27,16 +27,17 @@ from .ridge import FIRST_CHOICE, choose_if_due, next_choice
 BEGINNINGS = (4, 8, 16, 32, 64, 128)
 # Rows between two looks at the memories and at a trial.
 LOOK = 64
-# What the past keeps with each row in the mean of the memories.
-STEADY = 0.99
+# What the past keeps with each row in the means of the memories and of the squared errors.
+STEADY, STEADY_ERROR = 0.99, 0.998
 # Rows from which widths are learned, at least; rows between two challengers, at least: a part of all rows, up to a
 # number that bounds what learning costs a row.
 FEWEST, PART, MOST = 200, 0.1, 2000
 # A trial ends when the mean difference of the squared errors is so many standard errors from 0, and after as many rows
 # as a quarter of the memories.
 DECIDED, LONGEST = 2.0, 0.25
-# Drift is noted where the mean memory falls by this factor below what it was; the last so many are kept.
-FALL, MOST_NOTED = 2.0, 1000
+# Drift is noted where the mean memory falls to half of what it was, or the mean squared error of the last hundred rows
+# rises fourfold; the last so many are kept.
+FALL, RISE, MOST_NOTED = 2.0, 4.0, 1000
 
 
 def until_known(weight: Array, needed: int) -> int | None:
@@ -85,6 +86,7 @@ class CourseState:
     before: int = 0  # rows before the first that the present core learned
     due: int = BEGINNINGS[0]  # rows after which to look next
     memory: float = 0.0  # logarithm of the mean memory
+    error: float = 0.0  # of the mean square of the last errors
     learned: int = 0  # rows after which widths were learned last
     changed: int = 0  # rows after which drift was noted last
     alike: bool = False  # whether the next challenger has one width for all features, in units of their deviations
@@ -252,21 +254,26 @@ class Course:
         self._course = replace(self._course, before=before)  # type: ignore[type-var]
 
     def _remember(self, n: int) -> None:
-        """Follow how far the memories look back; note where that falls, for then the world has changed."""
+        """Follow how far the memories look back and how well they predict; note where either gets worse."""
         assert self._course is not None
-        kept, weights, _ = self._core.memories
+        kept, weights, errors = self._core.memories
         settings = self._core.settings
         longest = min(n, settings["exact_rows"]) if settings["window"] else n
         rows = [min(longest, 1.0 / (1.0 - memory)) if memory < 1 else longest for memory in kept]
-        now = float(weights @ np.log(rows))
+        memory = float(weights @ np.log(rows))
+        error = float(np.log(max((errors**2).sum(axis=0) @ weights, np.finfo(float).tiny)))  # 0 of a single memory
         course = self._course
-        past = STEADY**LOOK if n > BEGINNINGS[-1] else 0.0
-        if now < course.memory - np.log(FALL) and past > 0:
+        first = n <= BEGINNINGS[-1]
+        if not first and (memory < course.memory - np.log(FALL) or error > course.error + np.log(RISE)):
             drift = (*course.drift, self._core.rows_seen)[-MOST_NOTED:]
-            course = replace(course, drift=drift, memory=now, changed=n, alike=False)
+            course = replace(course, drift=drift, memory=memory, error=error, changed=n, alike=False)
             if self._told is not None:
                 self._told(drift[-1])
-        self._course = replace(course, memory=past * course.memory + (1 - past) * now)
+        mean = [
+            past + (1 - (0.0 if first else steady**LOOK)) * (now - past)
+            for steady, past, now in ((STEADY, course.memory, memory), (STEADY_ERROR, course.error, error))
+        ]
+        self._course = replace(course, memory=mean[0], error=mean[1])
 
     def _between(self, n: int) -> float:
         """Rows from one challenger to the next."""

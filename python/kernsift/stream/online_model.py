@@ -111,9 +111,9 @@ class OnlineModel(Learning):
 
     @property
     def drift_(self) -> list[int]:
-        """Rows seen when the stream was found to have changed: its mean memory had fallen by half within some rows.
+        """Rows seen when the stream was found to have changed: half the mean memory, or four times the squared error.
 
-        Noted every 64 rows, on streams with widths that are learned; the last thousand are kept.  Nothing has to be
+        Looked at every 64 rows, on streams with widths that are learned; the last thousand are kept.  Nothing has to be
         done: shorter memories and new widths follow by themselves.
         """
         self._fitted()
