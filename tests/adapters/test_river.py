@@ -15,8 +15,9 @@ from kernsift.river import OnlineLSSVMClassifier, OnlineLSSVMRegressor  # noqa: 
 from river import checks, compat, datasets, evaluate, linear_model, metrics, preprocessing  # noqa: E402
 from support.streams import PLAIN  # noqa: E402
 
+# Memory grows with the square of the kernels up to max_basis: 200 is reached in the first half of the checks' rows.
 MODELS = [
-    OnlineLSSVMRegressor(),
+    OnlineLSSVMRegressor(max_basis=200),
     OnlineLSSVMRegressor(max_basis=10, exact_rows=5, kernel="matern32"),
     OnlineLSSVMClassifier(),
     OnlineLSSVMClassifier(max_basis=10, forgetting=0.99, fit_intercept=False),
@@ -230,3 +231,20 @@ def test_converted_estimators_work_too():
         regressor.learn_one(as_dict(x), target)
     expected = kernsift.OnlineLSSVMRegressor(gamma=0.1).partial_fit(X, y)
     assert regressor.predict_one(as_dict(X[3])) == pytest.approx(expected.predict(X[3:4])[0], abs=1e-9)
+
+
+def test_last_targets_as_features(rng):
+    X, y = rng.standard_normal((200, 2)), np.cumsum(rng.standard_normal(200))
+    model, plain = OnlineLSSVMRegressor(max_basis=30, target_lags=2), OnlineLSSVMRegressor(max_basis=30)
+    last = [0.0, 0.0]
+    for i, (row, target) in enumerate(zip(X.tolist(), y.tolist(), strict=True)):
+        x = dict(zip("ab", row, strict=True))
+        wide = {**x, "target-1": last[0], "target-2": last[1]}
+        assert model.predict_one(x) == plain.predict_one(wide)
+        model.learn_one(x, target)
+        plain.learn_one(wide, target)
+        last = [target, last[0] if i else target]
+    with pytest.raises(ValueError, match="target_lags"):
+        model.predict_many(pd.DataFrame(X, columns=["a", "b"]))
+    with pytest.raises(ValueError, match="target_lags"):
+        OnlineLSSVMRegressor(target_lags=-1)

@@ -228,3 +228,34 @@ def test_targets_that_come_late_judge_what_was_predicted_when_the_row_came(delay
     error = model.prequential(X, y, delay=delay).error
     assert hasattr(model, "learned_gamma_")
     assert np.square(error[700:]).mean() < 0.2
+
+
+# --- the last targets as features ---
+
+
+@pytest.mark.parametrize("delay", [0, 3])
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_last_targets_are_features_that_obey_the_delay(delay, outputs, rng):
+    X = rng.standard_normal((300, 2))
+    Y = np.cumsum(rng.standard_normal((300, outputs)), axis=0)
+    Z = np.zeros((300, 2 + 2 * outputs))
+    for i in range(300):
+        Z[i, :2] = X[i]
+        for lag in range(2):
+            known = i - delay - 1
+            if known >= 0:
+                Z[i, 2 + lag * outputs : 2 + (lag + 1) * outputs] = Y[max(known - lag, 0)]
+    y = Y[:, 0] if outputs == 1 else Y
+    plain = OnlineLSSVMRegressor(max_basis=30)
+    expected = [plain.prequential(Z[part], y[part], delay=delay) for part in (slice(0, 120), slice(120, 300))]
+    model = OnlineLSSVMRegressor(max_basis=30)
+    first = model.prequential(X[:120], y[:120], delay=delay, target_lags=2)
+    model = pickle.loads(pickle.dumps(model))
+    then = model.prequential(X[120:], y[120:], delay=delay, target_lags=2)
+    for found, right in zip((first, then), expected, strict=True):
+        np.testing.assert_array_equal(found.y_pred, right.y_pred)
+    with pytest.raises(ValueError, match="began with target_lags=2"):
+        model.prequential(Z, y)
+    for bad in (-1, 1.5, True):
+        with pytest.raises(ValueError, match="target_lags"):
+            OnlineLSSVMRegressor().prequential(X, y, target_lags=bad)

@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import _core
 from ..base.arrays import Array
+from ..base.kernel import parameters
 from ..base.probabilities import softmax
 from ..base.targets import Rows
 from ..stream.classifier import OnlineLSSVMClassifier as _Classifier
@@ -29,6 +30,7 @@ def _check_weight(w: float) -> None:
         raise ValueError(f"w is {w!r}: a weight is finite and not negative")
 
 
+@parameters
 class OnlineLSSVMRegressor(RiverStream, base.MiniBatchRegressor):
     """Sparse kernel least squares on a stream; see :class:`kernsift.OnlineLSSVMRegressor`.
 
@@ -43,6 +45,9 @@ exact_rows, forgetting, linear
     gamma
         Width of the kernel, exp(-gamma r²) for "rbf".  "auto" takes the widths from the first rows and goes on learning
         them, one per feature, as :class:`kernsift.OnlineLSSVMRegressor` does.
+    target_lags
+        So many of the last targets become features, for series with a memory of their own: one row's target must be
+        known before the next row.
 
     Examples
     --------
@@ -68,33 +73,60 @@ exact_rows, forgetting, linear
 
     _kind = _Regressor
 
+    target_lags: int = 0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.target_lags, int) or self.target_lags < 0:
+            raise ValueError(f"target_lags={self.target_lags!r} must be a whole number of targets, 0 or more")
+        super().__post_init__()
+
+    def _start_empty(self) -> None:
+        super()._start_empty()
+        self._last_targets: list[float] = []
+
     def learn_one(self, x: Row, y: float, w: float = 1.0) -> None:
         """Learn one row of weight w."""
         _check_weight(w)
         if not math.isfinite(y):
             raise ValueError(f"y is {y!r}: a target is a finite number")
+        x = self._with_lags(x)
         row = self._row_to_learn(x)
         try:
             self._learn_row(row, float(y), w)
         except ValueError:
             check_finite(row, x)
             raise
+        if self.target_lags:
+            self._last_targets = [float(y), *self._last_targets[: self.target_lags - 1]]
+
+    def _with_lags(self, x: Row) -> Row:
+        """The row with the last targets, the latest first; before the first target there is 0."""
+        if self.target_lags == 0:
+            return x
+        last = self._last_targets or [0.0]
+        return {**x, **{f"target-{j + 1}": last[min(j, len(last) - 1)] for j in range(self.target_lags)}}
 
     def predict_one(self, x: Row) -> float:
         """Predict one row; 0 before anything was learned."""
-        return 0.0 if self._core is None else self._predicted(x).item()
+        return 0.0 if self._core is None else self._predicted(self._with_lags(x)).item()
 
     def learn_many(self, X: Any, y: Any) -> None:
         """Learn the rows of a data frame of pandas or polars, in their order."""
         targets = np.ascontiguousarray(np.asarray(y, np.float64).reshape(-1, 1))
         if not np.isfinite(targets).all():
             raise ValueError("y holds NaN or infinity: a target is a finite number")
+        self._has_no_lags("learn_many")
         rows, _ = self._frame(X, len(targets))
         if len(rows):
             self._learn_frame(Rows(rows, targets, np.ones(len(rows))))
 
+    def _has_no_lags(self, what: str) -> None:
+        if self.target_lags:
+            raise ValueError(f"{what} takes many rows and target_lags={self.target_lags} needs a target after each")
+
     def predict_many(self, X: Any) -> Any:
         """Predict the rows of a data frame of pandas or polars, as a series."""
+        self._has_no_lags("predict_many")
         rows, frame = self._frame(X)
         values = np.zeros(len(rows)) if self._core is None else self._core.predict(rows)[:, 0]
         return dataframe.to_native_series(values, name=None, like=frame)

@@ -126,7 +126,7 @@ class RiverStream(Course):
 
     def _estimator(self) -> Any:
         """An estimator of the same parameters, which makes the cores."""
-        given = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        given = {field.name: getattr(self, field.name) for field in fields(RiverStream)}
         estimator = self._kind(**given)
         estimator._validate_params()
         return estimator

@@ -12,7 +12,7 @@ from ..base.kernel import make_kernel, wants_learning
 from ..base.reports import CallbackSupport, in_blocks, stopped
 from ..base.targets import Rows
 from ..base.threads import n_threads
-from ..base.validation import check_one_row, check_rows, check_some_weight, forget, one_row, transaction
+from ..base.validation import check_one_row, check_rows, check_some_weight, one_row, transaction
 from ..widths.learn_gamma import learned_width
 from .core_model import OUTCOMES
 from .course import Course, CourseState
@@ -37,7 +37,7 @@ def check_delay(delay: Any) -> None:
 class Learning(CallbackSupport, OnlineParameters, Course):
     """Learning checked rows; regressors and classifiers say what a target is (`_checked`)."""
 
-    _former = ("learned_gamma_", "_course", "_challenger", "_calibration")
+    _former = ("learned_gamma_", "_course", "_challenger", "_calibration", "_lags", "_last_targets")
 
     # --- how a stream begins ---
 
@@ -59,7 +59,6 @@ class Learning(CallbackSupport, OnlineParameters, Course):
 
     def _begin_stream(self, rows: Rows) -> None:
         """Begin a stream with its first row, of which nothing is known yet."""
-        forget(self, *self._former)
         self._core = self._begin(Rows(rows.X[:1], rows.targets[:1], np.ones(1)))
         self._course = CourseState() if isinstance(self.gamma, str) else None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike
 from ..base.arrays import Array
 from ..base.targets import IncrementalRegression
 from ..base.threads import n_threads
-from ..base.validation import transaction
+from ..base.validation import as_targets, check_array, transaction
 from .learning import Prequential, check_delay
 from .online_model import OnlineModel
 
@@ -140,6 +141,9 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
     (8, True)
     """
 
+    _lags = 0  # targets among the features
+    _last_targets: Array | None = None
+
     def _n_outputs(self) -> int | None:
         return None if self._core is None else int(self._core.n_outputs)
 
@@ -151,6 +155,7 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
         *,
         delay: int = 0,
         return_std: bool = False,
+        target_lags: int = 0,
     ) -> Prequential:
         """Predict each row, then learn it: the honest error of a stream, and the model moves on.
 
@@ -162,19 +167,20 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
             Rows until a target is known: row i is predicted before row ``i - delay`` is learned.
         return_std : bool, default=False
             Also the standard deviation of each prediction.
+        target_lags : int, default=0
+            So many of the last known targets become features behind those of X, the latest first: for series with a
+            memory of their own.  With ``delay`` the latest is that of the row before the last ``delay`` ones.  The same
+            in every call of a stream.
 
         Returns
         -------
         Prequential
             Named tuple ``y_pred, error, n_basis, std``: predictions, ``y - y_pred``, kernels before each row, and
-            the standard deviations or None.  NaN where a row is not predicted (see Notes).
+            the standard deviations or None.
 
         Notes
         -----
-        A fresh model looks at no row before it has predicted it.  With gamma="scale" or "median" the width comes from
-        the first 100 rows (with "learn", ``learn_rows`` if that is fewer), which are learned and not predicted; nor are
-        the ``delay`` rows after them, whose predictions would know targets too early.  With gamma as a number every row
-        is predicted, the first by 0.
+        A model looks at no row before it has predicted it; the first is predicted by 0.
 
         With ``delay`` the memories are weighed by what they predicted when the row came.  ``update`` cannot know that:
         it weighs them by what they would predict when the target is there.
@@ -183,6 +189,7 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
         with transaction(self) as new:
             if new._core is None:
                 new._validate_params()
+            X = new._with_lags(X, y, int(delay), target_lags)
             rows = new._next(X, y, sample_weight)
             if return_std and not new._ridge() > 0:
                 raise ValueError("prequential(return_std=True) needs alpha > 0: without a ridge there is no prior")
@@ -201,15 +208,36 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
 
         Notes
         -----
-        ``update`` may begin a stream.  With gamma="scale" or "median" it keeps the first 100 rows, from which the width
-        is then taken (with "learn", ``learn_rows`` if that is fewer), and learns them together; until then
-        ``predict_one`` raises :class:`sklearn.exceptions.NotFittedError`.
+        ``update`` may begin a stream.
         """
         if self._core is None:
             self._arrive(x, np.asarray(y, dtype=np.float64)[None], sample_weight)
             return
         target = y if isinstance(y, float) else np.atleast_1d(np.asarray(y, dtype=np.float64))
         self._learn_one(x, target, sample_weight)
+
+    def _with_lags(self, X: Any, y: ArrayLike, delay: int, target_lags: int) -> Any:
+        """The rows of X with the last targets known before each."""
+        if not isinstance(target_lags, Integral) or isinstance(target_lags, bool) or target_lags < 0:
+            raise ValueError(f"target_lags={target_lags!r} must be a whole number of targets, 0 or more")
+        if self._core is not None and target_lags != self._lags:
+            raise ValueError(f"target_lags={target_lags} but this stream began with target_lags={self._lags}")
+        if target_lags == 0:
+            return X
+        self._lags = int(target_lags)
+        rows, targets = check_array(X, dtype=np.float64), as_targets(np.asarray(y, dtype=np.float64))
+        if len(targets) != len(rows):
+            raise ValueError(f"y has {len(targets)} rows but X has {len(rows)}")
+        past = np.empty((0, targets.shape[1])) if self._last_targets is None else self._last_targets
+        if past.shape[1] != targets.shape[1]:
+            raise ValueError(f"y has {targets.shape[1]} outputs but this model began with {past.shape[1]}")
+        known = np.concatenate([past, targets])
+        # place of the latest of each row; before the first target there is 0, and before that of the first, the first
+        latest = len(past) + np.arange(len(rows)) - delay - 1
+        place = latest[:, None] - np.arange(self._lags)
+        lagged = np.where((latest >= 0)[:, None, None], known[np.maximum(place, 0)], 0.0)
+        self._last_targets = known[len(known) - min(len(known), self._lags + delay) :]
+        return np.ascontiguousarray(np.concatenate([rows, lagged.reshape(len(rows), -1)], axis=1))
 
     def predict_one(self, x: Array) -> Any:
         """Predict one row without scikit-learn's validation; NaN and infinity are refused.
