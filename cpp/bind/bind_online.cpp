@@ -126,7 +126,8 @@ py::tuple prequential(Guarded<Model>& self, const Array& X, const Array& Y, cons
   return py::make_tuple(apriori, variance, n_basis);
 }
 
-// Returns the rows of positive weight learned so far. `y` is a float or an array of the outputs: making an array of one number costs as much as fifty kernels.
+// Returns the rows of positive weight learned so far. `y` is a float or an array of the outputs: making an array of one
+// number costs as much as fifty kernels.
 template <class Model>
 std::int64_t update(Guarded<Model>& self, const Array& x, const py::object& y, double weight) {
   const auto row = vector(x, self.kernel.n_features(), "x");

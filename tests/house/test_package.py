@@ -203,6 +203,8 @@ def test_settings_cross_the_border_by_name():
         "on_full": "drop-oldest",
         "window": True,
         "hysteresis": 0.75,
+        "kept_rows": 12,
+        "first_row": 3,
         "n_outputs": 2,
     }
     lstd = {

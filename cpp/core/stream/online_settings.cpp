@@ -21,8 +21,8 @@ const char* on_full_name(OnFull policy) { return kOnFull[static_cast<int>(policy
 
 const OnlineSettings& OnlineSettings::checked(Index n_outputs) const {
   const auto from_0 = [](double value) { return value >= 0 && std::isfinite(value); };
-  if (n_outputs < 1 || max_basis < 0 || swap_until < 0 || exact_rows < 0 || kept_rows < 0 || first_row < 0 || !from_0(alpha) ||
-      !from_0(admission.novelty_tol) || !from_0(admission.usefulness_tol) || !from_0(hysteresis))
+  if (n_outputs < 1 || max_basis < 0 || swap_until < 0 || exact_rows < 0 || kept_rows < 0 || first_row < 0 ||
+      !from_0(alpha) || !from_0(admission.novelty_tol) || !from_0(admission.usefulness_tol) || !from_0(hysteresis))
     throw std::invalid_argument("a setting of the online model is out of its range");
   for (const double factor : forgetting)
     if (!(factor >= kLeastMemory && factor <= 1))

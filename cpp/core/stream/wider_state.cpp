@@ -65,8 +65,8 @@ Arrays with_features(const Arrays& state, const OnlineSettings& settings, Index 
       wider.put(name, with_columns(values, had, count));
     else
       wider.put(name,
-              rows ? with_columns(values.size() > 0 ? values : Matrix(0, had + (name == "basis" ? 0 : 1)), had, count)
-                   : values);
+                rows ? with_columns(values.size() > 0 ? values : Matrix(0, had + (name == "basis" ? 0 : 1)), had, count)
+                     : values);
   }
   if (!settings.linear.empty()) add_slopes(wider, settings, had, count);
   return wider;

@@ -84,7 +84,7 @@ class PrequentialDisplay(Display):
         estimator : OnlineLSSVMRegressor, OnlineLSSVMClassifier or KRLSRegressor
             Goes on from where it is, fitted or not; stays as it is.
         X, y : array-like
-            The stream.  Where its first rows give the width they are not predicted, and not drawn.
+            The stream.
         window : int, default=100
             Rows the running error is taken over.
         against, ax, **kwargs
@@ -98,16 +98,10 @@ class PrequentialDisplay(Display):
         result = model.prequential(X, y)
         loss = result.error if classes else result.error**2
         loss = loss.reshape(len(loss), -1).mean(axis=1)
-        predicted = np.flatnonzero(~np.isnan(loss))
-        if not len(predicted):
-            raise ValueError(
-                f"X has {len(loss)} rows, and all of them are learned for the width before one is predicted: give "
-                "more rows, or gamma as a number"
-            )
         display = cls(
-            rows=begin + predicted,
-            loss=loss[predicted],
-            n_basis=result.n_basis[predicted],
+            rows=begin + np.arange(len(loss)),
+            loss=loss,
+            n_basis=result.n_basis,
             window=window,
             classes=classes,
             estimator_name=type(estimator).__name__ if name is None else name,

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..base.arrays import Array
-from ..base.kernel import resolve_gamma
 from ..base.validation import check_array
 from ..stream.online_model import OnlineModel
 
@@ -28,7 +27,7 @@ def copy_of_stream(estimator: Any, what: str) -> Any:
 class Watched:
     """A copy that goes on from where the estimator is; the estimator itself stays as it is.
 
-    One not fitted begins as ``fit(X, y)`` would: the width comes from all rows, the classes from all labels.
+    One not fitted begins with the first row; its classes come from all labels.
     """
 
     def __init__(self, estimator: Any, X: ArrayLike, y: ArrayLike, what: str) -> None:
@@ -40,14 +39,8 @@ class Watched:
         self.n_rows = len(rows)
         if len(self.y) != self.n_rows:
             raise ValueError(f"y has {len(self.y)} rows but X has {self.n_rows}")
-        if not self.begun:
-            if isinstance(self.model.gamma, str):
-                weight = np.ones(self.n_rows)
-                self.model.gamma = resolve_gamma(
-                    self.model.gamma, rows, weight, self.model.random_state, self.model.kernel
-                )
-            if hasattr(self.model, "decision_function"):
-                self._first["classes"] = np.unique(self.y)
+        if not self.begun and hasattr(self.model, "decision_function"):
+            self._first["classes"] = np.unique(self.y)
 
     def parts(self, block: int | None) -> Iterator[slice]:
         """Row numbers of one block after another, each a two-hundredth of the stream where no size is given."""

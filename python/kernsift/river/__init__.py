@@ -44,7 +44,8 @@ exact_rows, forgetting, linear
         As in :class:`kernsift.OnlineLSSVMRegressor`.
     gamma
         Width of the kernel, exp(-gamma r²) for "rbf".  "auto" takes the widths from the first rows and goes on learning
-        them, one per feature, as :class:`kernsift.OnlineLSSVMRegressor` does.
+        them, one per feature, as :class:`kernsift.OnlineLSSVMRegressor` does; None is one over the number of features
+        of the first row.
     target_lags
         So many of the last targets become features, for series with a memory of their own: one row's target must be
         known before the next row.

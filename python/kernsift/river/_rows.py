@@ -37,7 +37,7 @@ class RiverStream(Course):
     _kind: ClassVar[type[OnlineLSSVMRegressor] | type[OnlineLSSVMClassifier]]
 
     kernel: str = "rbf"
-    gamma: float | str = "auto"
+    gamma: float | str | None = "auto"
     degree: int = 3
     coef0: float = 1.0
     alpha: float = 0.1
@@ -127,6 +127,8 @@ class RiverStream(Course):
     def _estimator(self) -> Any:
         """An estimator of the same parameters, which makes the cores."""
         given = {field.name: getattr(self, field.name) for field in fields(RiverStream)}
+        if self.gamma is None:
+            given["gamma"] = 1.0 / len(self._names)
         estimator = self._kind(**given)
         estimator._validate_params()
         return estimator

@@ -127,7 +127,6 @@ class Course:
 
     # --- learning ---
 
-    @property
     def _rows_learned(self) -> int:
         assert self._course is not None
         return self._course.before + self._core.rows_learned
@@ -143,7 +142,7 @@ class Course:
             if self.alpha == "gcv":
                 last = min(last, first + next_choice(self._core.rows_seen) - self._core.rows_seen)
             if self._course is not None:
-                known = until_known(weight[first:last], self._course.due - self._rows_learned)
+                known = until_known(weight[first:last], self._course.due - self._rows_learned())
                 last = last if known is None else first + known
             yield slice(first, last)
             self._choose_ridge_if_due()
@@ -214,9 +213,9 @@ class Course:
     def _look(self) -> None:
         """What is due after so many rows: another beginning, a verdict, a challenger."""
         course = self._course
-        if course is None or self._rows_learned < course.due:
+        if course is None or self._rows_learned() < course.due:
             return
-        n = self._rows_learned
+        n = self._rows_learned()
         if n <= BEGINNINGS[-1]:
             self._begin_again()
         if n >= BEGINNINGS[-1]:
@@ -249,7 +248,7 @@ class Course:
             core, calibration = self._begun_with_rows(rows, None, type(self)._calibration)
         except ValueError:  # these rows overflow in units of their own: the model stays as it is
             return
-        before = self._rows_learned - rows.n_weighted
+        before = self._rows_learned() - rows.n_weighted
         self._core, self._calibration = core, calibration
         self._course = replace(self._course, before=before)  # type: ignore[type-var]
 

@@ -29,12 +29,13 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
     kernel : {"rbf", "laplacian", "matern32", "matern52", "polynomial", "linear"}, default="rbf"
         With r² = Σγⱼ(xⱼ-x'ⱼ)²: ``exp(-r²)``, ``exp(-Σγⱼ|xⱼ-x'ⱼ|)``, Matérn 3/2 and 5/2 of length 1,
         ``(Σγⱼxⱼx'ⱼ + coef0)^degree``, ``x·x'``.
-    gamma : float, array of shape (n_features,), "scale", "standard", "median" or "learn", default="scale"
-        Width.  "scale" is one over the sum of the features' variances in the first block, "standard" the same with each
-        feature in units of its own deviation there, "median" 1/(2s²) with s the median distance there.  A stream that
-        begins with a single row should be given a number.  "learn" finds one per feature by :func:`learn_gamma` on the
-        first ``learn_rows`` rows; a model with "scale" predicts until then.  After that they change only when the
-        stream begins again: ``fit``, or ``refit(..., new_widths=True)``.
+    gamma : float, array of shape (n_features,), "auto", "learn", "scale", "standard" or "median", default="auto"
+        Width.  "scale" is one over the sum of the features' variances, "standard" the same with each feature in units
+        of its own deviation, "median" 1/(2s²) with s the median distance: of all rows in ``fit``, of the first 128 of a
+        stream, which predicts with those of the first 4, 8, ... until then.  With "learn" a stream goes on learning one
+        width per feature: now and then a challenger with new widths learns its rows too, and takes over when it
+        predicts better; ``fit`` uses :func:`learn_gamma`.  "auto" is "learn" for streams of kernels with widths, and
+        "scale" for ``fit``.
     degree, coef0 : int, float
         Of the polynomial kernel.
     alpha : float or "gcv", default=0.1
@@ -77,8 +78,8 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
     linear : bool or "auto", default="auto"
         A linear part beside the kernels, with the same prior.  "auto" adds it to streams of stationary kernels where
         the features are at most half of ``max_basis``, and not in ``fit``.
-    learn_rows : int, default=2000
-        Rows of positive weight that gamma="learn" waits for and keeps until then; ``fit`` learns from what it gets.
+    learn_rows : int, default=1000
+        Last rows from which a stream learns its widths, at most; twice as many are kept.
     window : int or None, default=None
         Only the last so many rows count; the model is exact on all of them.  They are kept, and every row costs a
         second step that forgets one.
@@ -105,7 +106,9 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
     audit_ : dict
         Counts of rows admitted, evicted and rejected, by rule.
     learned_gamma_ : dict
-        With gamma="learn", what :func:`learn_gamma` found.
+        Where widths were learned, what :func:`learn_gamma` or the stream found.
+    drift_ : list of int
+        Rows seen when a stream that learns its widths was found to have changed.
 
     References
     ----------
