@@ -38,6 +38,8 @@ DECIDED, LONGEST = 2.0, 0.25
 # Drift is noted where the mean memory falls to half of what it was, or the mean squared error of the last hundred rows
 # rises fourfold; the last so many are kept.
 FALL, RISE, MOST_NOTED = 2.0, 4.0, 1000
+# Rows in which a change shows: it is noted once.
+SETTLING = 4 * LOOK
 
 
 def until_known(weight: Array, needed: int) -> int | None:
@@ -88,7 +90,7 @@ class CourseState:
     memory: float = 0.0  # logarithm of the mean memory
     error: float = 0.0  # of the mean square of the last errors
     learned: int = 0  # rows after which widths were learned last
-    changed: int = 0  # rows after which drift was noted last
+    changed: int = 0  # rows after which drift was noted last, 0 for never
     alike: bool = False  # whether the next challenger has one width for all features, in units of their deviations
     trial: Trial | None = None
     drift: tuple[int, ...] = field(default=())
@@ -262,17 +264,18 @@ class Course:
         memory = float(weights @ np.log(rows))
         error = float(np.log(max((errors**2).sum(axis=0) @ weights, np.finfo(float).tiny)))  # 0 of a single memory
         course = self._course
-        first = n <= BEGINNINGS[-1]
-        if not first and (memory < course.memory - np.log(FALL) or error > course.error + np.log(RISE)):
+        # of a stream that begins, and while a change shows, what is now is the measure
+        settling = n <= BEGINNINGS[-1] or course.changed > 0 and n - course.changed < SETTLING
+        if not settling and (memory < course.memory - np.log(FALL) or error > course.error + np.log(RISE)):
+            settling = True
             drift = (*course.drift, self._core.rows_seen)[-MOST_NOTED:]
-            course = replace(course, drift=drift, memory=memory, error=error, changed=n, alike=False)
+            course = replace(course, drift=drift, changed=n, alike=False)
             if self._told is not None:
                 self._told(drift[-1])
-        mean = [
-            past + (1 - (0.0 if first else steady**LOOK)) * (now - past)
-            for steady, past, now in ((STEADY, course.memory, memory), (STEADY_ERROR, course.error, error))
-        ]
-        self._course = replace(course, memory=mean[0], error=mean[1])
+        if not settling:
+            memory = course.memory + (1 - STEADY**LOOK) * (memory - course.memory)
+            error = course.error + (1 - STEADY_ERROR**LOOK) * (error - course.error)
+        self._course = replace(course, memory=memory, error=error)
 
     def _between(self, n: int) -> float:
         """Rows from one challenger to the next."""

@@ -138,6 +138,14 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
     >>> bool(2 * std[0] < std[1])
     True
 
+    Without any setting the stream finds its widths, and notes where it changes:
+
+    >>> changing = OnlineLSSVMRegressor().on_drift(lambda row: None)
+    >>> X, y = np.tile(X, (3, 1)), np.concatenate([y, y, np.cos(X[:, 0])])
+    >>> error = changing.prequential(X, y).error
+    >>> bool(np.abs(error[1100:1200]).max() < 0.1), [row // 100 for row in changing.drift_]
+    (True, [12])
+
     A second pass over the rows, and fewer kernels:
 
     >>> model.refit(X, y).prune(8).n_basis_, model.health()["sound"]
