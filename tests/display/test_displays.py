@@ -120,6 +120,15 @@ def test_weights_of_memories_are_those_after_each_block():
     assert again.areas_[0].get_alpha() == 0.5
 
 
+def test_drift_is_marked_where_it_was_noted():
+    rows = np.tile(X, (4, 1))
+    target = np.where(np.arange(1600) < 800, 1.0, -1.0) * np.tile(Y, 4)
+    display = MemoriesDisplay.from_estimator(kernsift.OnlineLSSVMRegressor(max_basis=20), rows, target)
+    assert 800 < display.drift[0] < 1100
+    marks = [line.get_xdata()[0] for line in display.ax_.get_lines()]
+    assert marks == list(display.drift)
+
+
 def test_error_against_the_size_of_a_growing_model(tmp_path):
     display = PrequentialDisplay.from_estimator(online(), X, Y, against="kernels")
     sizes, errors = display.line_.get_data()

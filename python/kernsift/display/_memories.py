@@ -27,6 +27,8 @@ class MemoriesDisplay(Display):
         What each keeps with a row.
     estimator_name : str, optional
         For the title.
+    drift : sequence of int, optional
+        Rows at which drift was noted; they are marked.
 
     Attributes
     ----------
@@ -55,6 +57,7 @@ class MemoriesDisplay(Display):
     weights: Array
     memories: list[float]
     estimator_name: str | None = None
+    drift: Sequence[int] = ()
 
     @classmethod
     def from_estimator(
@@ -92,6 +95,7 @@ class MemoriesDisplay(Display):
             weights=np.array([[each["weight"] for each in experts] for experts in readings]),
             memories=[each["forgetting"] for each in readings[-1]],
             estimator_name=type(estimator).__name__ if name is None else name,
+            drift=stream.model.drift_,
         )
         return display.plot(ax=ax, **kwargs)
 
@@ -114,6 +118,8 @@ class MemoriesDisplay(Display):
         colors = [(light, 0.3 + 0.7 * light, 0.6 + 0.4 * light) for light in np.linspace(0.0, 0.7, len(order)).tolist()]
         style = {"labels": labels, "colors": colors, **kwargs}
         self.areas_ = ax.stackplot(self.rows, self.weights[:, order].T, **style)
+        for i, row in enumerate(self.drift):
+            ax.axvline(row, color="black", linestyle=":", label=None if i else "drift")
         ax.set(xlabel="row", ylabel="weight", ylim=(0, 1), xlim=(self.rows[0], self.rows[-1]))
         title = self.estimator_name if name is None else name
         if title:

@@ -265,7 +265,7 @@ class Course:
         error = float(np.log(max((errors**2).sum(axis=0) @ weights, np.finfo(float).tiny)))  # 0 of a single memory
         course = self._course
         # of a stream that begins, and while a change shows, what is now is the measure
-        settling = n <= BEGINNINGS[-1] or course.changed > 0 and n - course.changed < SETTLING
+        settling = n <= BEGINNINGS[-1] or (course.changed > 0 and n - course.changed < SETTLING)
         if not settling and (memory < course.memory - np.log(FALL) or error > course.error + np.log(RISE)):
             settling = True
             drift = (*course.drift, self._core.rows_seen)[-MOST_NOTED:]
