@@ -53,6 +53,7 @@ class KernelParameters:
     coef0: float = parameter(NOT_NEGATIVE, default=1.0)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]]
+    _chosen: ClassVar[ChosenKernel | None] = None  # of an instance while it is fitted with kernel="auto"
 
 
 @parameters
@@ -70,6 +71,20 @@ LEARNING_CONSTRAINTS = LearningParameters._parameter_constraints
 _MEDIAN_ROWS = 500
 # Ratio of the largest standard deviation of a column to the smallest from which one width for all is a mistake.
 _FAR_APART = 100.0
+
+
+@dataclass(frozen=True)
+class ChosenKernel:
+    """What a race has found for kernel="auto": the kernel, and widths if they are learned."""
+
+    kernel: str
+    learned: dict[str, Any] | None = None  # as of `learn_gamma`
+
+
+def kernel_name(model: KernelParameters) -> str:
+    """Name of the kernel: the parameter, or what was chosen for "auto"."""
+    chosen = model._chosen
+    return model.kernel if chosen is None else chosen.kernel
 
 
 def wants_learning(gamma: Any) -> bool:
@@ -115,9 +130,9 @@ def make_kernel(
 
     Rows of X and their weights are what "scale" and "median" are taken from.
     """
-    widths = resolve_gamma(gamma, X, weight, random_state, model.kernel)
+    widths = resolve_gamma(gamma, X, weight, random_state, kernel_name(model))
     centre = np.ascontiguousarray(X[0] if centre is None else centre)
-    return Kernel(model.kernel, widths, int(model.degree), float(model.coef0), centre)
+    return Kernel(kernel_name(model), widths, int(model.degree), float(model.coef0), centre)
 
 
 def resolve_gamma(

@@ -15,7 +15,7 @@ from .. import _core
 from ..base.arrays import Array
 from ..base.canonical import Table, canonical_table, draw_seed
 from ..base.expansion import Expansion, KernelExpansion
-from ..base.kernel import LearningParameters, is_scale_free, parameter, parameters
+from ..base.kernel import LearningParameters, is_scale_free, kernel_name, parameter, parameters
 from ..base.progress import progress
 from ..base.targets import Rows
 from ..base.threads import n_threads
@@ -103,7 +103,7 @@ class SubsetBase(SubsetParameters, Expansion):
         if not (self.keep_sums or isinstance(self.alpha, Real)):
             raise ValueError(f"keep_sums=False needs a number for alpha, got {self.alpha!r}, chosen by the sums")
         if self.polish:
-            check_polish(self.kernel)
+            check_polish(kernel_name(self))
         table = self._table(rows)
         self._solve(self._gather(table), table)
         if self.polish:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -165,6 +165,22 @@ def routes_from(problem: Problem, one: Array, scale: Array, criteria: list[str],
             best = (value, start)
     problem.evaluations += look.evaluations
     return [*routes, Route(best[1], criteria[0])] if best[1] is not None else routes
+
+
+@dataclass
+class Aside:
+    """What a search takes from elsewhere and passes on: rows held out, where other searches began, where they ended."""
+
+    X: Array | None = None
+    Y: Array = field(default_factory=lambda: np.empty((0, 1)))
+    weight: Array = field(default_factory=lambda: np.empty(0))
+    one: Array = field(default_factory=lambda: np.empty(0))
+    routes: list[Route] | None = None  # the best first
+    stop: int | None = None  # iterations of the best
+
+    def fits(self, d: int) -> bool:
+        """Whether the starts are those of as many columns that vary."""
+        return len(self.one) == d + 1
 
 
 @dataclass
