@@ -81,7 +81,7 @@ class Expansion(Estimator):
     _flat: bool | None = None  # whether one output was given as a vector: predictions are vectors too
     _in_single = False  # whether rows of float32 are predicted in single precision
     n_jobs: int | None = None
-    _former: tuple[str, ...] = ("learned_gamma_",)  # attributes that `fit` leaves behind
+    _former: tuple[str, ...] = ("learned_gamma_", "search_")  # attributes that `fit` leaves behind
 
     _expansion: KernelExpansion | None = None
 
@@ -92,6 +92,9 @@ class Expansion(Estimator):
     def _checked(self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None, *, begin: bool = True) -> Any:
         """Rows that begin a model, or go on with it."""
         raise NotImplementedError
+
+    def _prepare(self, rows: Any) -> None:
+        """Choose what is left open before a model begins with checked rows."""
 
     def _fit_rows(self, rows: Any) -> None:
         """Fit the model to checked rows."""
@@ -133,6 +136,12 @@ class Expansion(Estimator):
     def n_basis_(self) -> int:
         """Number of kernels."""
         return self._fitted().n_basis
+
+    @property
+    def kernel_(self) -> str:
+        """Name of the kernel in use; of kernel="auto" the one that was chosen."""
+        name: str = self._fitted().kernel.name
+        return name
 
     @property
     def dual_coef_(self) -> Array:

@@ -53,7 +53,6 @@ class KernelParameters:
     coef0: float = parameter(NOT_NEGATIVE, default=1.0)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]]
-    _chosen: ClassVar[ChosenKernel | None] = None  # of an instance while it is fitted with kernel="auto"
 
 
 @parameters
@@ -83,7 +82,7 @@ class ChosenKernel:
 
 def kernel_name(model: KernelParameters) -> str:
     """Name of the kernel: the parameter, or what was chosen for "auto"."""
-    chosen = model._chosen
+    chosen: ChosenKernel | None = getattr(model, "_chosen", None)
     return model.kernel if chosen is None else chosen.kernel
 
 

@@ -21,6 +21,7 @@ from .validation import (
     check_weights,
     checked_block,
     fit_context,
+    forget,
     is_empty_block,
     transaction,
 )
@@ -66,7 +67,9 @@ class Supervised(Expansion):
         with transaction(self, *self._former) as new:
             rows = new._checked(X, y, sample_weight)
             warn_of_scales(new, rows.X)
+            new._prepare(rows)
             new._fit_rows(rows)
+            forget(new, "_chosen")
         return self
 
 

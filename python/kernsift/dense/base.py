@@ -14,7 +14,7 @@ from .. import _core
 from ..base.arrays import Array
 from ..base.canonical import Table, canonical_table, draw_seed
 from ..base.expansion import Expansion, KernelExpansion
-from ..base.kernel import SCALES, KernelParameters, is_scale_free, parameter, parameters, resolve_gamma, wants_learning
+from ..base.kernel import SCALES, is_scale_free, parameter, parameters, resolve_gamma, wants_learning
 from ..base.probabilities import fit_temperature
 from ..base.targets import Probabilities, Regression, Rows
 from ..base.validation import (
@@ -24,6 +24,7 @@ from ..base.validation import (
 )
 from ..select.task import kernel_of
 from ..widths.learn_gamma import learned_width
+from ..widths.race import Racing
 
 # What alpha="loo" and gamma="loo" try by default.
 ALPHAS = np.logspace(-6, 4, 21)
@@ -46,7 +47,7 @@ def robust_weights(problem: Any, weight: Array, alpha: float) -> Array:
 
 
 @parameters
-class BatchLSSVM(KernelParameters, Expansion):
+class BatchLSSVM(Racing, Expansion):
     """Base of the four estimators.
 
     A subclass makes a problem for a kernel and rows (`_make_problem`) with ``residuals(weight, alpha)`` and

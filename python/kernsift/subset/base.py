@@ -15,7 +15,7 @@ from .. import _core
 from ..base.arrays import Array
 from ..base.canonical import Table, canonical_table, draw_seed
 from ..base.expansion import Expansion, KernelExpansion
-from ..base.kernel import LearningParameters, is_scale_free, kernel_name, parameter, parameters
+from ..base.kernel import is_scale_free, kernel_name, parameter, parameters
 from ..base.progress import progress
 from ..base.targets import Rows
 from ..base.threads import n_threads
@@ -35,6 +35,7 @@ from ..base.validation import (
 from ..io.record_batches import Columns, batches_of
 from ..select.feature_vectors import FeatureVectorSelector
 from ..select.selectors import SELECTORS, SUPERVISED
+from ..widths.race import Racing
 from .choice import check_again, check_more, choose_basis, task_of
 from .polish import check_polish, polish
 from .pruned import Path
@@ -46,7 +47,7 @@ _MAY_CHANGE = ("alpha", "keep_path", "keep_sums", "n_jobs")
 
 
 @parameters
-class SubsetParameters(LearningParameters):
+class SubsetParameters(Racing):
     """Parameters of the subset estimators."""
 
     alpha: float | str = parameter(NOT_NEGATIVE, {"gcv", "loo"}, default="gcv")
@@ -194,14 +195,18 @@ class SubsetBase(SubsetParameters, Expansion):
             if isinstance(self.basis, str) and self.basis in SUPERVISED:
                 raise ValueError(f"basis={self.basis!r} looks at y: give y to select_basis")
             X_rows = validate_data(self, X, dtype=np.float64, order="C")
+            if self.kernel == "auto":
+                raise ValueError("kernel='auto' looks at y: give y to select_basis")
             rows = Rows(X_rows, np.zeros((len(X_rows), 1)), check_weights(sample_weight, X_rows))
             forget(self, "_flat")
         else:
             rows = self._checked(X, y, sample_weight, *classes)
+            self._prepare(rows)
         forget(self, "_state", "_ridge")
         self._sums_for("select_basis")
         basis, _ = self._choose(self._table(rows), without_targets=y is None)
         self._begin(basis, None)
+        forget(self, "_chosen")
 
     def accumulate(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> SubsetState:
         """Sum over rows on the chosen basis and return the sums; the model stays as it is.
@@ -258,7 +263,9 @@ class SubsetBase(SubsetParameters, Expansion):
         """Sums over rows, on a basis chosen from them where there is none yet."""
         rows = self._checked(X, y, sample_weight, *classes, begin=self._basis is None)
         if self._basis is None:
+            self._prepare(rows)
             self._begin(self._choose(self._table(rows))[0], None)
+            forget(self, "_chosen")
         return self._sums_of(rows)
 
     def _batches(self, batches: Any, target: Any, weight: str | None, verbose: bool, *classes: Any) -> Self:

@@ -14,7 +14,7 @@ from sklearn.utils import Bunch, check_X_y
 from .. import _core
 from ..base.arrays import Array
 from ..base.canonical import Table, canonical_table, draw_seed
-from ..base.kernel import TABLE, kernel_name
+from ..base.kernel import TABLE, ChosenKernel, kernel_name
 from ..base.memory import ROW_VECTORS, check_memory
 from ..base.targets import class_targets
 from ..base.validation import Interval, StrOptions, as_targets, check_some_weight, check_weights
@@ -256,7 +256,7 @@ def learned_width(estimator: Any, X: Array, targets: Array, weight: Array) -> Ar
 
 def width_of(estimator: Any, table: Table) -> Array:
     """gamma="learn" of an estimator: the widths; the rest of what was found is kept in its ``learned_gamma_``."""
-    chosen = estimator._chosen
+    chosen: ChosenKernel | None = getattr(estimator, "_chosen", None)
     if chosen is not None and chosen.learned is not None:
         found = chosen.learned
     else:
