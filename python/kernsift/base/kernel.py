@@ -74,10 +74,12 @@ _FAR_APART = 100.0
 
 @dataclass(frozen=True)
 class ChosenKernel:
-    """What a race has found for kernel="auto": the kernel, and widths if they are learned."""
+    """What a race has found: the kernel, widths if they are learned, and sizes if the model can have several."""
 
     kernel: str
     learned: dict[str, Any] | None = None  # as of `learn_gamma`
+    sizes: dict[str, Array] | None = None  # numbers of kernels and their errors on rows held out
+    most: int | None = None  # kernels at most, for max_basis="auto"
 
 
 def kernel_name(model: KernelParameters) -> str:

@@ -35,13 +35,15 @@ from ..base.validation import (
 from ..io.record_batches import Columns, batches_of
 from ..select.feature_vectors import FeatureVectorSelector
 from ..select.selectors import SELECTORS, SUPERVISED
-from ..widths.race import Racing
+from ..widths.race import Racing, Sizes
 from .choice import check_again, check_more, choose_basis, task_of
 from .polish import check_polish, polish
-from .pruned import Path
+from .pruned import NEXT, Path, errors_along, sizes_below
 from .state import FAST_GROWTH, LOO_GRID, Basis, Sketch, SubsetState, ready
 
 _EPS = np.finfo(np.float64).eps
+# max_basis="auto" begins with so many kernels, and goes down the path to as few before it goes up.
+_FIRST, _SMALLEST = 500, 60
 # Parameters on which the basis and the sums do not depend.
 _MAY_CHANGE = ("alpha", "keep_path", "keep_sums", "n_jobs")
 
@@ -52,7 +54,8 @@ class SubsetParameters(Racing):
 
     alpha: float | str = parameter(NOT_NEGATIVE, {"gcv", "loo"}, default="gcv")
     basis: Any = parameter(set(SELECTORS), FeatureVectorSelector, "array-like", default="pruned")
-    max_basis: int = parameter(COUNT, default=500)
+    max_basis: int | str = parameter(COUNT, {"auto"}, default=500)
+    max_basis_limit: int = parameter(COUNT, default=2000)
     size: str = parameter({"auto", "max", "held-out"}, default="auto")
     polish: int = parameter(Interval(Integral, 0, None, closed="left"), default=0)
     oversample: float = parameter(Interval(Real, 1, 1e6, closed="both"), default=3.0)
@@ -97,6 +100,29 @@ class SubsetBase(SubsetParameters, Expansion):
     def _sums_for(self, what: str) -> None:
         if not self.keep_sums or self._ridge is not None:
             raise ValueError(f"{what} needs the sums over the rows: fit with keep_sums=True")
+
+    def _cap(self) -> int:
+        """Kernels at most."""
+        if self._chosen is not None and self._chosen.most is not None:
+            return self._chosen.most
+        return min(_FIRST, int(self.max_basis_limit)) if self.max_basis == "auto" else int(self.max_basis)
+
+    def _prepare(self, rows: Rows) -> None:
+        if self.max_basis == "auto" and not (isinstance(self.basis, str) and self.basis == "pruned"):
+            raise ValueError(f"max_basis='auto' needs basis='pruned', got basis={self.basis!r}: give the number")
+        super()._prepare(rows)
+
+    def _sizes_on(self, rows: Rows) -> Sizes | None:
+        path = self._path
+        if path is None:
+            return None
+        by_doubling = self.max_basis == "auto"
+        sizes = sizes_below(min(self._cap(), len(path.order)), 0.5 if by_doubling else NEXT)
+        if by_doubling:
+            sizes = [n for n in sizes if n >= _SMALLEST] or sizes[:1]
+        alpha = float(self.alpha) if isinstance(self.alpha, Real) else None
+        errors = errors_along(path, sizes, alpha, bool(self.fit_intercept), rows.X, rows.targets, rows.weight)
+        return Sizes(np.array(sizes[::-1]), errors[::-1])
 
     # --- learning ---
 

@@ -231,7 +231,7 @@ def learn(
         if routes is None:
             routes = _routes(problem, one, own, criterion, max_iter)
         stop = None if aside is None or aside.X is not None else aside.stop
-        chosen, held_out, how = _several_widths(problem, rest, one, routes, stop, max_iter, callback)
+        chosen, held_out, how = _several_widths(problem, rest, one, routes, stop, max_iter, callback, aside is not None)
         if aside is not None:
             aside.one, aside.routes, aside.stop = one, routes, len(chosen.points) - 1
     x = chosen.points[-1]
@@ -283,6 +283,7 @@ def _several_widths(
     stop: int | None,
     max_iter: int,
     callback: Callable[[dict[str, Any]], None] | None,
+    coarse: bool = False,
 ) -> tuple[Run, dict[str, Any], str]:
     """From the one width to one a feature, as far as rows held out allow, or for so many iterations (`stop`)."""
     rows, n = problem.sample, len(problem.sample)
@@ -300,7 +301,7 @@ def _several_widths(
         return done, {}, route.criterion
     if len(rest):  # rows to spare: no part has to be learned without them
         runs = [run(problem, route, max_iter, longest, tell) for route in routes]
-        steps = watched(longest)
+        steps = watched(longest, coarse)
         errors = np.array([errors_along(problem, r.points, steps, rest) for r in runs]) / rest.weight.sum()
         best, stop = best_stop(steps, errors)
     else:

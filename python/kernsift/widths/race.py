@@ -12,9 +12,10 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..base.arrays import Array
 from ..base.canonical import canonical_rows, canonical_table, draw_seed
@@ -22,7 +23,7 @@ from ..base.kernel import KERNELS as KNOWN
 from ..base.kernel import TABLE, ChosenKernel, LearningParameters, is_scale_free, parameter, parameters, wants_learning
 from ..base.targets import Rows
 from ..base.validation import forget
-from .learn_gamma import N_LANDMARKS, N_ROWS, learn
+from .learn_gamma import N_LANDMARKS, learn
 from .search import Aside
 from .splits import FEW_ROWS, TOO_FEW, WAYS, Split, splits
 
@@ -30,11 +31,15 @@ from .splits import FEW_ROWS, TOO_FEW, WAYS, Split, splits
 KERNELS = ("rbf", "laplacian", "matern32")
 # Rung 0: rows and landmarks the widths are learned on, iterations; kernels and rows of the model.
 SHORT_ROWS, SHORT_LANDMARKS, SHORT_STEPS, SHORT_BASIS, SHORT_FIT = 2000, 150, 8, 300, 4000
+# Rows the widths of the model as it will be are learned on.
+LEARN_ROWS = 5000
 # Rows held out that the search for widths looks at.
 WATCHED = 2500
 # A candidate is dropped if its error is larger than the best by this part and by so many standard errors of the
 # difference; so many remain after rung 0.
 WORSE, SURE, REMAIN = 0.03, 2.0, 2
+# A larger model must lower the mean squared error by this part.
+WORTH = 0.02
 # Errors of neighbours are alike if their correlation is above this and so many standard errors of none.
 ALIKE, CERTAIN = 0.1, 5.0
 
@@ -47,6 +52,20 @@ class Candidate:
     gamma: Any
 
 
+class Sizes(NamedTuple):
+    """Numbers of kernels and the sums of squared errors of models of these sizes, on rows held out."""
+
+    n_basis: NDArray[np.int64]  # ascending
+    error: Array
+
+    def enough(self) -> int:
+        """The size from which larger ones gain too little."""
+        best = 0
+        for k, error in enumerate(self.error):
+            best = k if error < (1 - WORTH) * self.error[best] else best
+        return int(self.n_basis[best])
+
+
 @dataclass
 class Entry:
     """A candidate and what is known of it."""
@@ -55,6 +74,8 @@ class Entry:
     losses: list[Array] = field(default_factory=list)  # of rows held out, one array a split
     squares: list[Array] = field(default_factory=list)  # squared errors of the same rows, for losses that are equal
     signed: list[Array] = field(default_factory=list)  # errors of the first output
+    found: list[ChosenKernel] = field(default_factory=list)  # what the model of each split was made with
+    sizes: list[Sizes] = field(default_factory=list)  # of each split, if the model can have several
     weight: list[Array] = field(default_factory=list)
     seconds: float = 0.0
     stage: str = "not tried"
@@ -77,11 +98,14 @@ class Entry:
 
     def again(self) -> None:
         """Forget what small models told."""
-        self.losses, self.squares, self.signed, self.weight, self.stops = [], [], [], [], []
+        self.losses, self.squares, self.signed, self.weight = [], [], [], []
+        self.stops, self.found, self.sizes = [], [], []
 
 
 def candidates(model: Any) -> list[Candidate]:
-    """What kernel="auto" chooses among."""
+    """What kernel="auto" chooses among; a kernel that is named is alone."""
+    if model.kernel != "auto":
+        return [Candidate(model.kernel, model.gamma)]
     moves = bool(getattr(model, "polish", 0))  # centres, which needs a gradient
     return [Candidate(kernel, model.gamma) for kernel in KERNELS if TABLE[kernel]["smooth"] or not moves]
 
@@ -101,12 +125,14 @@ def race(model: Any, rows: Rows, until: float | None = None) -> Found:
     if rows.n_weighted < TOO_FEW:
         first = entries[0].candidate.kernel
         note = f"{rows.n_weighted} rows are too few to compare kernels on: {first!r} was taken, the first of them"
-        return Found(ChosenKernel(first), [], [note])
+        return Found(ChosenKernel(first), [], [note] * (len(entries) > 1))
     this = _Race(model, rows, until)
-    left = this.short(entries) if rows.n_weighted >= FEW_ROWS else entries
+    left = this.short(entries) if rows.n_weighted >= FEW_ROWS and len(entries) > 1 else entries
     this.full(left)
     best = this.best(entries)
     chosen = this.widths_of_all(best)
+    if best.sizes:
+        chosen = this.size(best, chosen)
     if isinstance(model.validation, str) and model.validation == "random":
         this.notes += this.order(best)
     return Found(chosen, this.told(entries, best), this.notes)
@@ -138,8 +164,9 @@ class _Race:
         train = self.part(split.train)
         order = split.train[canonical_rows(train.X, train.weight, self.seed, self.free).which]
         some, few = (self.part(np.sort(order[:most])) for most in (SHORT_FIT, SHORT_ROWS))
-        if isinstance(getattr(trial, "max_basis", None), int):
-            trial.max_basis = min(trial.max_basis, SHORT_BASIS)
+        most = getattr(trial, "max_basis", None)
+        if most == "auto" or isinstance(most, int):
+            trial.max_basis = SHORT_BASIS if most == "auto" else min(most, SHORT_BASIS)
         self.each(entries, "short", lambda e: self.judge(e, trial, some, few, split, SHORT_LANDMARKS, SHORT_STEPS))
         return drop(entries)[:REMAIN]
 
@@ -179,14 +206,12 @@ class _Race:
             e.aside = replace(e.aside, X=test.X[:WATCHED], Y=test.targets[:WATCHED], weight=test.weight[:WATCHED])
             learned = self.learn(e, tuned, m, steps)
             e.stops.append(int(e.aside.stop or 0))
-        trial = copy.copy(model)
-        trial._chosen = ChosenKernel(e.candidate.kernel, learned)
-        trial.gamma = e.candidate.gamma
-        if hasattr(trial, "keep_path"):
-            trial.keep_path = False
-        if len(self.splits) == 1 and getattr(trial, "size", None) == "auto":
-            trial.size = "max"  # choosing the size costs as much as the fit, and moves the error less than the kernel
-        trial._fit_rows(train)
+        trial = self.fitted(model, ChosenKernel(e.candidate.kernel, learned), e.candidate.gamma, train)
+        e.found.append(trial._chosen)
+        if model is self.model and (sizes := trial._sizes_on(test)) is not None:
+            e.sizes.append(sizes)
+            if model.max_basis == "auto" and (least := sizes.enough()) < sizes.n_basis[-1] and model.alpha != "loo":
+                trial.resize(least)
         scores = trial._fitted().predict(test.X)
         error = test.targets - scores
         squares = (error**2 / self.unit).sum(axis=1)
@@ -199,10 +224,55 @@ class _Race:
             values.append(new)
         e.learned = learned
 
+    def fitted(self, model: Any, chosen: ChosenKernel, gamma: Any, train: Rows) -> Any:
+        """A copy of the model, fitted to some rows as it will be fitted to all."""
+        trial = copy.copy(model)
+        trial._chosen, trial.gamma = chosen, gamma
+        if hasattr(trial, "keep_path"):
+            trial.keep_path = trial.keep_sums = True
+        if hasattr(trial, "size") and (len(self.splits) == 1 or trial.max_basis == "auto"):
+            trial.size = "max"  # the size is chosen on the rows held out
+        trial._fit_rows(train)
+        return trial
+
+    def size(self, e: Entry, chosen: ChosenKernel) -> ChosenKernel:
+        """The errors of each size, and for max_basis="auto" larger ones as long as they pay."""
+        alike = len({tuple(s.n_basis.tolist()) for s in e.sizes}) == 1
+        if not alike or len(e.sizes) < len(self.splits) or (len(self.splits) > 1 and self.model.max_basis != "auto"):
+            return chosen
+        total = sum(float(self.rows.weight[split.test].sum()) for split in self.splits)
+        known = Sizes(e.sizes[0].n_basis, np.sum([s.error for s in e.sizes], axis=0) / total)
+        errors: dict[int, float] = dict(zip(*(part.tolist() for part in known), strict=True))
+        most = None
+        if self.model.max_basis == "auto":
+            most = known.enough()
+            begin = time.perf_counter()
+            while most == max(errors) and 2 * most <= self.largest() and not self.late():
+                errors[2 * most] = self.error_of(e, 2 * most) / total
+                if not errors[2 * most] < (1 - WORTH) * errors[most]:
+                    break
+                most *= 2
+            e.seconds += time.perf_counter() - begin
+        found = {"n_basis": np.array(list(errors)), "error": np.array(list(errors.values()))}
+        return replace(chosen, sizes=found, most=most)
+
+    def largest(self) -> int:
+        """Kernels at most: the limit, and no more than rows."""
+        return int(min(self.model.max_basis_limit, *(len(split.train) for split in self.splits)))
+
+    def error_of(self, e: Entry, n: int) -> float:
+        """The sum of squared errors, on rows held out, of models of n kernels."""
+        error = 0.0
+        for split, chosen in zip(self.splits, e.found, strict=True):
+            train, test = self.part(split.train), self.part(split.test)
+            trial = self.fitted(self.model, replace(chosen, most=n), e.candidate.gamma, train)
+            error += float(test.weight @ ((test.targets - trial._fitted().predict(test.X)) ** 2).sum(axis=1))
+        return error
+
     def learn(self, e: Entry, rows: Rows, m: int, steps: int) -> dict[str, Any]:
         table = canonical_table(*rows, self.seed, scale_free=True)
         intercept = bool(self.model.fit_intercept)
-        return dict(learn(table, e.candidate.kernel, intercept, n_rows=N_ROWS, m=m, max_iter=steps, aside=e.aside))
+        return dict(learn(table, e.candidate.kernel, intercept, n_rows=LEARN_ROWS, m=m, max_iter=steps, aside=e.aside))
 
     def best(self, entries: list[Entry]) -> Entry:
         judged = [e for e in entries if e.stage == "full" and len(e.losses) == len(self.splits)]
@@ -286,9 +356,13 @@ class Racing(RaceParameters):
     _chosen: ChosenKernel | None = None  # while it is fitted
     _until: ClassVar[float | None] = None
 
+    def _sizes_on(self, rows: Rows) -> Sizes | None:
+        """Errors of smaller models on rows, for those that have any."""
+        return None
+
     def _prepare(self, rows: Rows) -> None:
         forget(self, "_chosen", "search_")
-        if self.kernel != "auto":
+        if self.kernel != "auto" and getattr(self, "max_basis", None) != "auto":
             return
         found = race(self, rows, self._until)
         self._chosen, self.search_ = found.chosen, found.search

@@ -200,8 +200,10 @@ def run(problem: Problem, route: Route, max_iter: int, longest: int, tell: Calla
     return Run(points, values)
 
 
-def watched(longest: int) -> NDArray[np.intp]:
-    """Iterations whose widths are tried on rows held out: all of the first few, then ever fewer."""
+def watched(longest: int, coarse: bool = False) -> NDArray[np.intp]:
+    """Iterations whose widths are tried on rows held out: all of the first few unless `coarse`, then ever fewer."""
+    if coarse:
+        return np.unique(np.round(np.geomspace(1, longest + 1, 9)).astype(np.intp)) - 1
     return np.unique(np.round(np.concatenate([np.arange(6), np.geomspace(6, max(longest, 6), 12)])).astype(np.intp))
 
 
