@@ -62,6 +62,8 @@ class BatchLSSVM(Racing, Expansion):
     fit_intercept: bool = parameter("boolean", default=True)
     random_state: Any = parameter("random_state", default=None)
 
+    _ridge_of_widths = False  # whether the ridge is that of learned widths (of `KernelRegressor`)
+
     # --- fitting ---
 
     def _fit_rows(self, rows: Rows) -> None:
@@ -107,6 +109,8 @@ class BatchLSSVM(Racing, Expansion):
         return out
 
     def _alphas(self) -> Array:
+        if self._ridge_of_widths and self._chosen is not None and self._chosen.learned is not None:
+            return np.array([self._chosen.learned["alpha"]])
         if not isinstance(self.alpha, str):
             return np.array([float(self.alpha)])
         if self.alphas is None:

@@ -230,10 +230,9 @@ def learn(
         routes = None if begun is None else begun.routes
         if routes is None:
             routes = _routes(problem, one, own, criterion, max_iter)
-        stop = None if aside is None or aside.X is not None else aside.stop
-        chosen, held_out, how = _several_widths(problem, rest, one, routes, stop, max_iter, callback, aside is not None)
+        chosen, held_out, how = _several_widths(problem, rest, one, routes, max_iter, callback, aside is not None)
         if aside is not None:
-            aside.one, aside.routes, aside.stop = one, routes, len(chosen.points) - 1
+            aside.one, aside.routes = one, routes
     x = chosen.points[-1]
     gamma = np.zeros(d)
     gamma[active] = np.exp(x[:-1]) * unit
@@ -280,12 +279,11 @@ def _several_widths(
     rest: Sample,
     one: Array,
     routes: list[Route],
-    stop: int | None,
     max_iter: int,
     callback: Callable[[dict[str, Any]], None] | None,
     coarse: bool = False,
 ) -> tuple[Run, dict[str, Any], str]:
-    """From the one width to one a feature, as far as rows held out allow, or for so many iterations (`stop`)."""
+    """From the one width to one a feature, as far as rows held out allow."""
     rows, n = problem.sample, len(problem.sample)
     longest = LONGEST * max_iter
     if n < TOO_FEW:
@@ -295,10 +293,6 @@ def _several_widths(
         if callback is not None:
             callback({"iteration": k, "criterion": value})
 
-    if stop is not None:
-        route = routes[0]
-        done = run(problem, route, stop, stop, tell) if stop > 0 else Run([route.start], [problem.value(route.start)])
-        return done, {}, route.criterion
     if len(rest):  # rows to spare: no part has to be learned without them
         runs = [run(problem, route, max_iter, longest, tell) for route in routes]
         steps = watched(longest, coarse)

@@ -80,7 +80,6 @@ class Entry:
     seconds: float = 0.0
     stage: str = "not tried"
     aside: Aside = field(default_factory=Aside)
-    stops: list[int] = field(default_factory=list)
     learned: dict[str, Any] | None = None  # of the last split
 
     def score(self) -> tuple[float, float]:
@@ -89,17 +88,20 @@ class Entry:
         return float(v @ np.concatenate(self.losses) / v.sum()), float(v @ np.concatenate(self.squares) / v.sum())
 
     def standard_error(self, other: Entry | None = None) -> float:
-        """Standard error of the mean loss, or of its difference from another's on the same rows."""
+        """Standard error of the mean loss, or of its difference from another's on the same rows.
+
+        A row of weight two is two rows, as everywhere.
+        """
         v, loss = np.concatenate(self.weight), np.concatenate(self.losses)
         if other is not None:
             loss = loss - np.concatenate(other.losses)
         off = loss - v @ loss / v.sum()
-        return float(np.sqrt((v**2) @ off**2) / v.sum())
+        return float(np.sqrt(v @ off**2) / v.sum())
 
     def again(self) -> None:
         """Forget what small models told."""
         self.losses, self.squares, self.signed, self.weight = [], [], [], []
-        self.stops, self.found, self.sizes = [], [], []
+        self.found, self.sizes = [], []
 
 
 def candidates(model: Any) -> list[Candidate]:
@@ -205,7 +207,6 @@ class _Race:
         if wants_learning(e.candidate.gamma):
             e.aside = replace(e.aside, X=test.X[:WATCHED], Y=test.targets[:WATCHED], weight=test.weight[:WATCHED])
             learned = self.learn(e, tuned, m, steps)
-            e.stops.append(int(e.aside.stop or 0))
         trial = self.fitted(model, ChosenKernel(e.candidate.kernel, learned), e.candidate.gamma, train)
         e.found.append(trial._chosen)
         if model is self.model and (sizes := trial._sizes_on(test)) is not None:
@@ -279,12 +280,9 @@ class _Race:
         return min(judged or [e for e in entries if e.losses], key=Entry.score)
 
     def widths_of_all(self, e: Entry) -> ChosenKernel:
-        """The candidate, with widths of all rows: where there are several splits, learned for as long as in these."""
-        if wants_learning(e.candidate.gamma) and len(self.splits) > 1:
-            begin = time.perf_counter()
-            e.aside = replace(e.aside, X=None, stop=int(np.median(e.stops)))
-            e.learned = self.learn(e, self.rows, N_LANDMARKS, 20)
-            e.seconds += time.perf_counter() - begin
+        """The candidate, with widths of all rows: where there are several splits, learned again."""
+        if len(self.splits) > 1:
+            return ChosenKernel(e.candidate.kernel)
         return ChosenKernel(e.candidate.kernel, e.learned)
 
     def order(self, e: Entry) -> list[str]:
@@ -354,6 +352,7 @@ class Racing(RaceParameters):
 
     search_: list[dict[str, Any]]
     _chosen: ChosenKernel | None = None  # while it is fitted
+    _notes: list[str]  # warnings of the race
     _until: ClassVar[float | None] = None
 
     def _sizes_on(self, rows: Rows) -> Sizes | None:
@@ -361,10 +360,11 @@ class Racing(RaceParameters):
         return None
 
     def _prepare(self, rows: Rows) -> None:
-        forget(self, "_chosen", "search_")
+        forget(self, "_chosen", "search_", "_notes")
         if self.kernel != "auto" and getattr(self, "max_basis", None) != "auto":
             return
         found = race(self, rows, self._until)
         self._chosen, self.search_ = found.chosen, found.search
         for note in found.notes:
             warnings.warn(note, UserWarning, stacklevel=4)
+        self._notes = found.notes

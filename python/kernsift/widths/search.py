@@ -169,14 +169,13 @@ def routes_from(problem: Problem, one: Array, scale: Array, criteria: list[str],
 
 @dataclass
 class Aside:
-    """What a search takes from elsewhere and passes on: rows held out, where other searches began, where they ended."""
+    """What a search takes from elsewhere and passes on: rows held out, and where other searches began."""
 
     X: Array | None = None
     Y: Array = field(default_factory=lambda: np.empty((0, 1)))
     weight: Array = field(default_factory=lambda: np.empty(0))
     one: Array = field(default_factory=lambda: np.empty(0))
     routes: list[Route] | None = None  # the best first
-    stop: int | None = None  # iterations of the best
 
     def fits(self, d: int) -> bool:
         """Whether the starts are those of as many columns that vary."""
