@@ -117,9 +117,10 @@ class SubsetBase(SubsetParameters, Expansion):
         if path is None:
             return None
         by_doubling = self.max_basis == "auto"
-        sizes = sizes_below(min(self._cap(), len(path.order)), 0.5 if by_doubling else NEXT)
-        if by_doubling:
-            sizes = [n for n in sizes if n >= _SMALLEST] or sizes[:1]
+        if by_doubling:  # the same sizes in every split, whatever its rows span
+            sizes = [n for n in sizes_below(self._cap(), 0.5) if n >= _SMALLEST] or [self._cap()]
+        else:
+            sizes = sizes_below(min(self._cap(), len(path.order)), NEXT)
         alpha = float(self.alpha) if isinstance(self.alpha, Real) else None
         errors = errors_along(path, sizes, alpha, bool(self.fit_intercept), rows.X, rows.targets, rows.weight)
         return Sizes(np.array(sizes[::-1]), errors[::-1])

@@ -124,12 +124,13 @@ class Found:
 def race(model: Any, rows: Rows, until: float | None = None) -> Found:
     """Choose among the candidates of a model, until a moment of `time.perf_counter` if one is given."""
     entries = [Entry(c) for c in candidates(model)]
-    if rows.n_weighted < TOO_FEW:
+    distinct = len(canonical_rows(rows.X, rows.weight, 0).which)  # repetitions count once, however they are written
+    if distinct < TOO_FEW:
         first = entries[0].candidate.kernel
-        note = f"{rows.n_weighted} rows are too few to compare kernels on: {first!r} was taken, the first of them"
+        note = f"{distinct} rows are too few to compare kernels on: {first!r} was taken, the first of them"
         return Found(ChosenKernel(first), [], [note] * (len(entries) > 1))
     this = _Race(model, rows, until)
-    left = this.short(entries) if rows.n_weighted >= FEW_ROWS and len(entries) > 1 else entries
+    left = this.short(entries) if distinct >= FEW_ROWS and len(entries) > 1 else entries
     this.full(left)
     best = this.best(entries)
     chosen = this.widths_of_all(best)
@@ -211,7 +212,7 @@ class _Race:
         e.found.append(trial._chosen)
         if model is self.model and (sizes := trial._sizes_on(test)) is not None:
             e.sizes.append(sizes)
-            if model.max_basis == "auto" and (least := sizes.enough()) < sizes.n_basis[-1] and model.alpha != "loo":
+            if model.max_basis == "auto" and (least := sizes.enough()) < trial.n_basis_ and model.alpha != "loo":
                 trial.resize(least)
         scores = trial._fitted().predict(test.X)
         error = test.targets - scores

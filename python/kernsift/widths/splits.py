@@ -41,7 +41,7 @@ def splits(validation: Any, rows: Rows, seed: int, scale_free: bool) -> list[Spl
             first = len(used) - max(len(used) // PARTS, 1)
             return _checked([Split(used[:first], used[first:])])
         distinct = canonical_rows(rows.X, rows.weight, seed, scale_free)
-        return _checked(_parts(distinct.used, distinct.group, len(used)))
+        return _checked(_parts(distinct.used, distinct.group, len(distinct.which)))
     given = _groups(validation, len(rows.X))
     if given is not None:
         names = np.unique(given[used], return_inverse=True)[1]
