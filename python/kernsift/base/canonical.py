@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 
 from .. import _core
 from .arrays import Array
+from .kernel import SCALE_FREE
 from .memory import ROW_VECTORS, check_memory
 from .validation import check_some_weight
 
@@ -93,8 +94,14 @@ def canonical_rows(X: Array, weight: Array, seed: int, scale_free: bool = False)
     return Canonical(np.minimum.reduceat(rows, starts), np.add.reduceat(weight[rows], starts), group, used)
 
 
-def canonical_table(X: Array, targets: Array, weight: Array, seed: int = 0, *, scale_free: bool = False) -> Table:
-    """Return rows and targets in canonical form; the seed is that of random choices among them, not of their order."""
+def canonical_table(
+    X: Array, targets: Array, weight: Array, seed: int = 0, *, scale_free: bool = False, gamma: Any = None
+) -> Table:
+    """Return rows and targets in canonical form; the seed is that of random choices among them, not of their order.
+
+    Both are free of the scales of the columns where that is requested, or where gamma is.
+    """
+    scale_free = scale_free or (isinstance(gamma, str) and gamma in SCALE_FREE)
     used = np.flatnonzero(weight > 0)
     if not len(used):
         check_some_weight(weight)

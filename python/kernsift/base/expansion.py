@@ -81,7 +81,9 @@ class Expansion(Estimator):
     _flat: bool | None = None  # whether one output was given as a vector: predictions are vectors too
     _in_single = False  # whether rows of float32 are predicted in single precision
     n_jobs: int | None = None
-    _former: tuple[str, ...] = ("learned_gamma_", "search_")  # attributes that `fit` leaves behind
+    kernel: str
+    max_basis: Any = None
+    _former: tuple[str, ...] = ("learned_gamma_", "search_", "_notes")  # attributes that `fit` leaves behind
 
     _expansion: KernelExpansion | None = None
 

@@ -131,9 +131,11 @@ def make_kernel(
 
     Rows of X and their weights are what "scale" and "median" are taken from.
     """
-    widths = resolve_gamma(gamma, X, weight, random_state, kernel_name(model))
+    chosen: ChosenKernel | None = getattr(model, "_chosen", None)
+    name = model.kernel if chosen is None else chosen.kernel
+    widths = resolve_gamma(gamma, X, weight, random_state, name)
     centre = np.ascontiguousarray(X[0] if centre is None else centre)
-    return Kernel(kernel_name(model), widths, int(model.degree), float(model.coef0), centre)
+    return Kernel(name, widths, int(model.degree), float(model.coef0), centre)
 
 
 def resolve_gamma(

@@ -66,9 +66,10 @@ class Supervised(Expansion):
         """
         with transaction(self, *self._former) as new:
             rows = new._checked(X, y, sample_weight)
-            warn_of_scales(new, rows.X)
-            new._prepare(rows)
+            if "auto" in (new.kernel, new.max_basis):
+                new._prepare(rows)
             new._fit_rows(rows)
+            warn_of_scales(new, rows.X)
             forget(new, "_chosen")
         return self
 

@@ -14,7 +14,7 @@ from .. import _core
 from ..base.arrays import Array
 from ..base.canonical import Table, canonical_table, draw_seed
 from ..base.expansion import Expansion, KernelExpansion
-from ..base.kernel import SCALES, is_scale_free, parameter, parameters, resolve_gamma, wants_learning
+from ..base.kernel import SCALES, parameter, parameters, resolve_gamma, wants_learning
 from ..base.probabilities import fit_temperature
 from ..base.targets import Probabilities, Regression, Rows
 from ..base.validation import (
@@ -70,7 +70,7 @@ class BatchLSSVM(Racing, Expansion):
         X, targets, weight = rows
         median = isinstance(self.gamma, str) and self.gamma == "median"  # of rows drawn
         seed = draw_seed(self.random_state) if median else 0
-        table = canonical_table(X, targets, weight, seed, scale_free=is_scale_free(self.gamma))
+        table = canonical_table(X, targets, weight, seed, gamma=self.gamma)
         self._check_memory(len(table.X), X.shape[1], targets.shape[1])
         v = table.weight
         alphas = self._alphas()

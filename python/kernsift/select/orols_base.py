@@ -13,7 +13,7 @@ from .. import _core
 from ..base.arrays import Array
 from ..base.canonical import Table, canonical_table, draw_seed
 from ..base.expansion import Expansion, KernelExpansion
-from ..base.kernel import is_scale_free, parameter, parameters, wants_learning
+from ..base.kernel import parameter, parameters, wants_learning
 from ..base.memory import ROW_VECTORS, check_memory
 from ..base.threads import n_threads
 from ..base.validation import (
@@ -135,9 +135,7 @@ class OROLSBase(ForwardParameters, Expansion):
         widths = [self.gamma] if self.gammas is None else list(self.gammas)
         if not widths:
             raise ValueError("gammas is empty: give at least one width, or None to use gamma")
-        table = canonical_table(
-            X, np.hstack(targets), weight, draw_seed(self.random_state), scale_free=is_scale_free(self.gamma)
-        )
+        table = canonical_table(X, np.hstack(targets), weight, draw_seed(self.random_state), gamma=self.gamma)
         if any(map(wants_learning, widths)):
             learned = width_of(self, table)
             widths = [learned if wants_learning(g) else g for g in widths]

@@ -15,7 +15,7 @@ from .. import _core
 from ..base.arrays import Array
 from ..base.canonical import Table, canonical_table, draw_seed
 from ..base.expansion import Expansion, KernelExpansion
-from ..base.kernel import is_scale_free, kernel_name, parameter, parameters
+from ..base.kernel import kernel_name, parameter, parameters
 from ..base.progress import progress
 from ..base.targets import Rows
 from ..base.threads import n_threads
@@ -73,7 +73,7 @@ class SubsetBase(SubsetParameters, Expansion):
     # --- the basis ---
 
     def _table(self, rows: Rows) -> Table:
-        return canonical_table(*rows, draw_seed(self.random_state), scale_free=is_scale_free(self.gamma))
+        return canonical_table(*rows, draw_seed(self.random_state), gamma=self.gamma)
 
     def _choose(self, table: Table, without_targets: bool = False) -> tuple[Basis, Path | None]:
         forget(self, "learned_gamma_", "path_", "_ridge")

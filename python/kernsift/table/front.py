@@ -125,8 +125,9 @@ class Front(FrontParameters):
 
     def __getattr__(self, name: str) -> Any:
         # fitted attributes are those of the chosen model
-        if name.endswith("_") and not name.startswith("_") and name != "model_" and "model_" in self.__dict__:
-            return getattr(self.__dict__["model_"], name)
+        model = vars(self).get("model_")
+        if model is not None and name.endswith("_") and not name.startswith("_"):
+            return getattr(model, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _go_on(self, X: ArrayLike, y: ArrayLike, *more: Any) -> Self:

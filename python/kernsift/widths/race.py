@@ -99,7 +99,7 @@ class Entry:
         return float(np.sqrt(v @ off**2) / v.sum())
 
     def again(self) -> None:
-        """Forget what small models told."""
+        """Forget the errors of small models."""
         self.losses, self.squares, self.signed, self.weight = [], [], [], []
         self.found, self.sizes = [], []
 
@@ -138,7 +138,7 @@ def race(model: Any, rows: Rows, until: float | None = None) -> Found:
         chosen = this.size(best, chosen)
     if isinstance(model.validation, str) and model.validation == "random":
         this.notes += this.order(best)
-    return Found(chosen, this.told(entries, best), this.notes)
+    return Found(chosen, this.listed(entries, best), this.notes)
 
 
 class _Race:
@@ -301,7 +301,7 @@ class _Race:
             "neighbours belong together, give validation the group of each row"
         ]
 
-    def told(self, entries: list[Entry], best: Entry) -> list[dict[str, Any]]:
+    def listed(self, entries: list[Entry], best: Entry) -> list[dict[str, Any]]:
         """The table `search_`: what was tried, in the order of the outcome."""
         rank = {"full": 0, "short": 1, "not tried": 2}
         ordered = sorted(entries, key=lambda e: (rank[e.stage], e.score() if e.losses else (np.inf, np.inf)))
@@ -349,7 +349,7 @@ class RaceParameters(LearningParameters):
 
 
 class Racing(RaceParameters):
-    """An estimator that chooses its kernel before a fit, where that is asked for."""
+    """An estimator that can choose its kernel before a fit."""
 
     search_: list[dict[str, Any]]
     _chosen: ChosenKernel | None = None  # while it is fitted
