@@ -62,6 +62,7 @@ class BatchLSSVM(Racing, Expansion):
     fit_intercept: bool = parameter("boolean", default=True)
     random_state: Any = parameter("random_state", default=None)
 
+    learned_gamma_: dict[str, Any]
     _ridge_of_widths = False  # whether the ridge is that of learned widths (of `KernelRegressor`)
 
     # --- fitting ---
@@ -73,8 +74,8 @@ class BatchLSSVM(Racing, Expansion):
         table = canonical_table(X, targets, weight, seed, gamma=self.gamma)
         self._check_memory(len(table.X), X.shape[1], targets.shape[1])
         v = table.weight
-        alphas = self._alphas()
         widths = self._widths(table)
+        alphas = self._alphas()
 
         kernel, alpha, problem = self._select(table, v, widths, alphas)
         factor = np.ones(len(v))
@@ -109,8 +110,8 @@ class BatchLSSVM(Racing, Expansion):
         return out
 
     def _alphas(self) -> Array:
-        if self._ridge_of_widths and self._chosen is not None and self._chosen.learned is not None:
-            return np.array([self._chosen.learned["alpha"]])
+        if self._ridge_of_widths:
+            return np.array([self.learned_gamma_["alpha"]])
         if not isinstance(self.alpha, str):
             return np.array([float(self.alpha)])
         if self.alphas is None:

@@ -71,7 +71,7 @@ class Front(FrontParameters):
             model._until = time.perf_counter() + float(self.time_budget)
         return model
 
-    @fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Choose a model on rows held out, and fit it to all rows.
 
@@ -105,7 +105,7 @@ class Front(FrontParameters):
             warnings.warn(note, UserWarning, stacklevel=3)
             return None
         rival = self._candidate(self._families[1])
-        rival._until, rival._ridge_of_widths = until, True
+        rival._until, rival._ridge_of_widths = until, isinstance(rival.gamma, str) and rival.gamma == "learn"
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="the rows look ordered")  # said already
             rival.fit(X, y, sample_weight=sample_weight)
@@ -232,7 +232,7 @@ class KernelRegressor(RegressorMixin, Front):
         return self._model().predict(X, return_std)
 
     @available_if(_learns)
-    @fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=False)
     def partial_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn further rows with the kernels there are; the first rows choose them.
 
@@ -306,7 +306,7 @@ class KernelClassifier(ClassifierMixin, Front):
         return scores
 
     @available_if(_learns)
-    @fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=False)
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:

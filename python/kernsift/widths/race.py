@@ -23,7 +23,7 @@ from ..base.kernel import KERNELS as KNOWN
 from ..base.kernel import TABLE, ChosenKernel, LearningParameters, is_scale_free, parameter, parameters, wants_learning
 from ..base.targets import Rows
 from ..base.validation import forget
-from .learn_gamma import N_LANDMARKS, learn
+from .learn_gamma import N_LANDMARKS, N_ROWS, learn
 from .search import Aside
 from .splits import FEW_ROWS, TOO_FEW, WAYS, Split, splits
 
@@ -31,8 +31,8 @@ from .splits import FEW_ROWS, TOO_FEW, WAYS, Split, splits
 KERNELS = ("rbf", "laplacian", "matern32")
 # Rung 0: rows and landmarks the widths are learned on, iterations; kernels and rows of the model.
 SHORT_ROWS, SHORT_LANDMARKS, SHORT_STEPS, SHORT_BASIS, SHORT_FIT = 2000, 150, 8, 300, 4000
-# Rows the widths of the model as it will be are learned on.
-LEARN_ROWS = 5000
+# Rows the widths are learned on where they are to be compared; those of the winner are learned again.
+LEARN_ROWS = 3000
 # Rows held out that the search for widths looks at.
 WATCHED = 2500
 # A candidate is dropped if its error is larger than the best by this part and by so many standard errors of the
@@ -271,20 +271,24 @@ class _Race:
             error += float(test.weight @ ((test.targets - trial._fitted().predict(test.X)) ** 2).sum(axis=1))
         return error
 
-    def learn(self, e: Entry, rows: Rows, m: int, steps: int) -> dict[str, Any]:
+    def learn(self, e: Entry, rows: Rows, m: int, steps: int, n_rows: int = LEARN_ROWS) -> dict[str, Any]:
         table = canonical_table(*rows, self.seed, scale_free=True)
         intercept = bool(self.model.fit_intercept)
-        return dict(learn(table, e.candidate.kernel, intercept, n_rows=LEARN_ROWS, m=m, max_iter=steps, aside=e.aside))
+        return dict(learn(table, e.candidate.kernel, intercept, n_rows=n_rows, m=m, max_iter=steps, aside=e.aside))
 
     def best(self, entries: list[Entry]) -> Entry:
         judged = [e for e in entries if e.stage == "full" and len(e.losses) == len(self.splits)]
         return min(judged or [e for e in entries if e.losses], key=Entry.score)
 
     def widths_of_all(self, e: Entry) -> ChosenKernel:
-        """The candidate, with widths of all rows: where there are several splits, learned again."""
-        if len(self.splits) > 1:
-            return ChosenKernel(e.candidate.kernel)
-        return ChosenKernel(e.candidate.kernel, e.learned)
+        """The candidate, with widths of all rows, where one search has seen how far to go."""
+        if len(self.splits) > 1 or e.learned is None or self.late():
+            return ChosenKernel(e.candidate.kernel, None if len(self.splits) > 1 else e.learned)
+        begin = time.perf_counter()
+        e.aside = replace(e.aside, X=None)
+        learned = self.learn(e, self.rows, N_LANDMARKS, 20, N_ROWS)
+        e.seconds += time.perf_counter() - begin
+        return ChosenKernel(e.candidate.kernel, learned)
 
     def order(self, e: Entry) -> list[str]:
         """What to say if the errors of rows that stand near each other are alike."""
