@@ -62,7 +62,6 @@ class BatchLSSVM(Racing, Expansion):
     fit_intercept: bool = parameter("boolean", default=True)
     random_state: Any = parameter("random_state", default=None)
 
-    learned_gamma_: dict[str, Any]
     _ridge_of_widths = False  # whether the ridge is that of learned widths (of `KernelRegressor`)
 
     # --- fitting ---
@@ -215,6 +214,7 @@ class BatchLSSVM(Racing, Expansion):
     def residuals_(self) -> Array:
         """y - f(x) of the rows of the fit; ±1 targets for a classifier."""
         self._fitted()
+        self._needs_all("residuals_")
         return self._columns(self._rows_of_fit()[0])
 
     @property
@@ -224,6 +224,7 @@ class BatchLSSVM(Racing, Expansion):
         The kernels and alpha are those of the whole fit.  A row of weight zero is out of the fit already.
         """
         self._fitted()
+        self._needs_all("loo_residuals_")
         residual, slack = self._rows_of_fit()
         return self._columns(residual / slack[:, None])
 
@@ -289,6 +290,8 @@ class BatchClassifier(Probabilities, BatchLSSVM):
         One unit of weight is left out at a time, so that a weight of two is two rows here too.
         """
         self._fitted()
+        if self._temperature is not None:
+            return self._temperature
         if "temperature" not in self._cache:
             used = self._sample_weight > 0
             residual, slack = (part[used] for part in self._rows_of_fit())

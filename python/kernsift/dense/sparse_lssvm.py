@@ -210,6 +210,7 @@ class _SparseLSSVM(BatchLSSVM):
             One of ``path_["n_basis"]``.
         """
         self._fitted()
+        self._needs_all("at_size")
         if not hasattr(self, "_path"):
             raise ValueError("at_size needs the models of the path: fit with keep_path=True")
         where = np.flatnonzero(self.path_["n_basis"] == n)

@@ -94,10 +94,12 @@ class SubsetBase(SubsetParameters, Expansion):
             raise ValueError(f"alpha='loo' needs another pass over all rows, which {what} does not have; use 'gcv'")
 
     def _needs_basis(self, what: str) -> None:
+        self._needs_all(what)
         if self._basis is None:
             raise NotFittedError(f"{what} needs a basis: call select_basis, fit or partial_fit first")
 
     def _sums_for(self, what: str) -> None:
+        self._needs_all(what)
         if not self.keep_sums or self._ridge is not None:
             raise ValueError(f"{what} needs the sums over the rows: fit with keep_sums=True")
 
@@ -362,11 +364,12 @@ class SubsetBase(SubsetParameters, Expansion):
     _state: SubsetState | None = None
     _ridge: Array | None = None  # with keep_sums=False, in the place of the sums: the ridge's factor
     _in_single = True
+    _history = ("path_",)
 
     def _model(self) -> KernelExpansion | None:
         basis = self._basis
         if basis is None or self._state is None:
-            return None
+            return self._expansion
         return KernelExpansion(
             basis.kernel_arguments,
             basis.vectors,
@@ -381,6 +384,7 @@ class SubsetBase(SubsetParameters, Expansion):
     def state_(self) -> SubsetState:
         """The sums the model follows from; they add (see :meth:`merge`)."""
         self._fitted()
+        self._needs_all("state_")
         state = self._state
         assert state is not None
         if not state.has_sums:

@@ -66,7 +66,7 @@ class Front(FrontParameters):
         return model.set_params(**{name: value for name, value in given.items() if name in _has(family)})
 
     def _sparse(self) -> Any:
-        model = self._candidate(self._families[0], max_basis=SMALL if self.small else "auto")
+        model = self._candidate(self._families[0], max_basis=SMALL if self.small else "auto", keep_path=False)
         if self.time_budget is not None:
             model._until = time.perf_counter() + float(self.time_budget)
         return model
@@ -154,6 +154,12 @@ class Front(FrontParameters):
         """
         self._model().merge(*(other._model() if isinstance(other, Front) else other for other in others))
         return self
+
+    def _to_predict(self) -> Self:
+        small = type(self).__new__(type(self))
+        for name, value in vars(self).items():
+            setattr(small, name, self._model()._to_predict() if name == "model_" else value)
+        return small
 
     def report(self) -> str:
         """Say what was chosen and why: the error and its standard error, the size, the relevance of the columns."""
