@@ -15,7 +15,7 @@ from .. import _core
 from ..base.arrays import Array
 from ..base.canonical import Table, canonical_table, draw_seed
 from ..base.expansion import Expansion, KernelExpansion
-from ..base.kernel import kernel_name, parameter, parameters
+from ..base.kernel import kernel_name, parameter, parameters, wants_learning
 from ..base.progress import progress
 from ..base.targets import Rows
 from ..base.threads import n_threads
@@ -38,7 +38,7 @@ from ..select.selectors import SELECTORS, SUPERVISED
 from ..widths.race import Racing, Sizes
 from .choice import check_again, check_more, choose_basis, task_of
 from .polish import check_polish, polish
-from .pruned import NEXT, Path, errors_along, sizes_below
+from .pruned import NEXT, PLENTY, Path, enough, errors_along, sizes_below
 from .state import FAST_GROWTH, LOO_GRID, Basis, Sketch, SubsetState, ready
 
 _EPS = np.finfo(np.float64).eps
@@ -114,18 +114,24 @@ class SubsetBase(SubsetParameters, Expansion):
             raise ValueError(f"max_basis='auto' needs basis='pruned', got basis={self.basis!r}: give the number")
         super()._prepare(rows)
 
-    def _sizes_on(self, rows: Rows) -> Sizes | None:
-        path = self._path
-        if path is None:
+    def _sizes_on(self, trial: Self, rows: Rows) -> Sizes | None:
+        path, by_doubling = trial._path, self.max_basis == "auto"
+        if path is None or not (by_doubling or self.size == "held-out" or wants_learning(self.gamma)):
             return None
-        by_doubling = self.max_basis == "auto"
+        plenty = self.size == "auto" and path.state.n_weighted >= PLENTY * self._cap()
+        if not by_doubling and (self.size == "max" or plenty):
+            return None
         if by_doubling:  # the same sizes in every split, whatever its rows span
             sizes = [n for n in sizes_below(self._cap(), 0.5) if n >= _SMALLEST] or [self._cap()]
         else:
             sizes = sizes_below(min(self._cap(), len(path.order)), NEXT)
         alpha = float(self.alpha) if isinstance(self.alpha, Real) else None
         errors = errors_along(path, sizes, alpha, bool(self.fit_intercept), rows.X, rows.targets, rows.weight)
-        return Sizes(np.array(sizes[::-1]), errors[::-1])
+        found = Sizes(np.array(sizes[::-1]), errors[::-1])
+        least = found.enough() if by_doubling else enough(found._asdict(), self._cap())
+        if least < trial.n_basis_ and self.alpha != "loo":
+            trial.resize(least)
+        return found
 
     # --- learning ---
 

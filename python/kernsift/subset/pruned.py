@@ -24,7 +24,7 @@ _PARTS, _FEW_ROWS = 5, 4000
 # A smaller model must err less by this, in mean square: the full one is as good within noise otherwise.
 _WORTH = 0.02
 # With this many rows a kernel, choosing the kernels costs nothing.
-_PLENTY = 50
+PLENTY = 50
 # Part of the elements deleted between two factorisations: more at a time costs error, fewer gain nothing.
 _FRACTION = 0.1
 
@@ -157,7 +157,7 @@ def errors_held_out(task: Task, unless_plenty: bool, *, oversample: float, cycle
     assert task.targets is not None
     which = task.rows.which  # distinct rows in random order
     n = len(which)
-    if n < 2 * _PARTS or (unless_plenty and n >= _PLENTY * task.max_basis):
+    if n < 2 * _PARTS or (unless_plenty and n >= PLENTY * task.max_basis):
         return {"n_basis": np.empty(0, dtype=np.int64), "error": np.empty(0)}
     part = np.empty(len(task.X), dtype=np.int64)
     part[task.rows.used] = np.arange(n)[task.rows.group] % _PARTS

@@ -90,6 +90,7 @@ class Front(FrontParameters):
             if rival is not None and _error(rival) < _error(model):
                 new.rivals_, model = [_summary(model)], rival
             forget(model, "_until", "_ridge_of_widths")
+            model._in_single = False  # small ridges have large coefficients
             new.model_ = model
             new.tails_ = heavy_tails(X)
             new.seconds_ = time.perf_counter() - begin

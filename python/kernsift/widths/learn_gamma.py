@@ -232,7 +232,7 @@ def learn(
             routes = _routes(problem, one, own, criterion, max_iter)
         chosen, held_out, how = _several_widths(problem, rest, one, routes, max_iter, callback, aside is not None)
         if aside is not None:
-            aside.one, aside.routes = one, routes
+            aside.one, aside.routes = one, routes[:1]
     x = chosen.points[-1]
     gamma = np.zeros(d)
     gamma[active] = np.exp(x[:-1]) * unit

@@ -210,10 +210,8 @@ class _Race:
             learned = self.learn(e, tuned, m, steps)
         trial = self.fitted(model, ChosenKernel(e.candidate.kernel, learned), e.candidate.gamma, train)
         e.found.append(trial._chosen)
-        if model is self.model and (sizes := trial._sizes_on(test)) is not None:
+        if model is self.model and (sizes := model._sizes_on(trial, test)) is not None:
             e.sizes.append(sizes)
-            if model.max_basis == "auto" and (least := sizes.enough()) < trial.n_basis_ and model.alpha != "loo":
-                trial.resize(least)
         scores = trial._fitted().predict(test.X)
         error = test.targets - scores
         squares = (error**2 / self.unit).sum(axis=1)
@@ -232,7 +230,7 @@ class _Race:
         trial._chosen, trial.gamma = chosen, gamma
         if hasattr(trial, "keep_path"):
             trial.keep_path = trial.keep_sums = True
-        if hasattr(trial, "size") and (len(self.splits) == 1 or trial.max_basis == "auto"):
+        if hasattr(trial, "size"):
             trial.size = "max"  # the size is chosen on the rows held out
         trial._fit_rows(train)
         return trial
@@ -360,8 +358,8 @@ class Racing(RaceParameters):
     _notes: list[str]  # warnings of the race
     _until: ClassVar[float | None] = None
 
-    def _sizes_on(self, rows: Rows) -> Sizes | None:
-        """Errors of smaller models on rows, for those that have any."""
+    def _sizes_on(self, trial: Any, rows: Rows) -> Sizes | None:
+        """Errors on rows of smaller models than one on trial, which takes the best size, for those that have any."""
         return None
 
     def _prepare(self, rows: Rows) -> None:

@@ -175,7 +175,7 @@ class Aside:
     Y: Array = field(default_factory=lambda: np.empty((0, 1)))
     weight: Array = field(default_factory=lambda: np.empty(0))
     one: Array = field(default_factory=lambda: np.empty(0))
-    routes: list[Route] | None = None  # the best first
+    routes: list[Route] | None = None  # after a search the best alone
 
     def fits(self, d: int) -> bool:
         """Whether the starts are those of as many columns that vary."""
