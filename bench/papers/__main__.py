@@ -28,6 +28,7 @@ for module in (
     "efvs",
     "isls",
     "beyond",
+    "beyond_tables",
     "choices",
     "widths",
     "reinforcement",

@@ -17,6 +17,7 @@ from .stream.lstd import KernelLSTD  # noqa: E402
 from .stream.online import OnlineLSSVMRegressor  # noqa: E402
 from .subset.path_display import PruningPathDisplay  # noqa: E402
 from .subset.subset import SubsetLSSVMClassifier, SubsetLSSVMRegressor  # noqa: E402
+from .table.front import KernelClassifier, KernelRegressor  # noqa: E402
 from .widths.learn_gamma import learn_gamma  # noqa: E402
 from .widths.tune import TuningResult, tune  # noqa: E402
 
@@ -25,7 +26,9 @@ __version__ = "0.1.0"
 __all__ = [
     "FeatureVectorSelector",
     "KRLSRegressor",
+    "KernelClassifier",
     "KernelLSTD",
+    "KernelRegressor",
     "LSSVMClassifier",
     "LSSVMRegressor",
     "OROLSClassifier",

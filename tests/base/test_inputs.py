@@ -268,29 +268,32 @@ def test_gamma_heuristics(rng):
 
 
 ESTIMATORS = [n for n in kernsift.__all__ if hasattr(getattr(kernsift, n), "get_params")]
+FRONT = ("KernelClassifier", "KernelRegressor")  # parameters of the models they choose are in their settings
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_a_constructor_says_its_own_name_and_the_nearest_parameter(name):
     kind = getattr(kernsift, name)
+    wrong, right, another = ("smal", "small", "settings") if name in FRONT else ("gama", "gamma", "kernel")
     with pytest.raises(
-        TypeError, match=rf"^{name} has no parameter 'gama' \(did you mean 'gamma'\?\); it has .*kernel"
+        TypeError, match=rf"^{name} has no parameter '{wrong}' \(did you mean '{right}'\?\); it has .*{another}"
     ):
-        kind(gama=1.0)
+        kind(**{wrong: 1.0})
     with pytest.raises(TypeError, match=rf"^{name} takes its parameters by name"):
         kind(1.0)
 
     class Mine(kind):
         def __init__(self, width=1.0):
-            super().__init__(gamma=width)
+            super().__init__(**{right: width})
 
-    assert Mine(2.0).gamma == 2.0  # a user's constructor is the user's
+    assert getattr(Mine(2.0), right) == 2.0  # a user's constructor is the user's
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_a_wrong_word_brings_the_nearest_right_one(name, data):
     X, y = data
-    model = getattr(kernsift, name)(kernel="poly")
+    wrong = {"kernel": "poly"}
+    model = getattr(kernsift, name)(**({"settings": wrong} if name in FRONT else wrong))
     arguments = (X[:-1], y[:-1], X[1:]) if name == "KernelLSTD" else (X, (y > 0) if "Classifier" in name else y)
     with pytest.raises(ValueError, match=r"Got 'poly' instead. \(did you mean 'polynomial'\?\)"):
         (model.partial_fit if name == "KernelLSTD" else model.fit)(*arguments)

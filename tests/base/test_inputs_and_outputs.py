@@ -126,20 +126,24 @@ def test_weights_are_routed(name):
             assert name.startswith("OROLS") or name == "KRLSRegressor"
             return
         model.set_fit_request(sample_weight=True)
+        of_front = name in ("KernelClassifier", "KernelRegressor")
+        width = {"settings": {"gamma": 0.5}} if of_front else {"gamma": 0.5}
         target = labels if is_classifier(model) else y
         if hasattr(model, "predict"):
             scaler = StandardScaler().set_fit_request(sample_weight=False)
             model.set_score_request(sample_weight=True)
-            pipeline = make_pipeline(scaler, model.set_params(gamma=0.5))
+            pipeline = make_pipeline(scaler, model.set_params(**width))
             if RECENT:  # the search of scikit-learn 1.6 does not route weights to a pipeline's score
-                search = GridSearchCV(pipeline, {f"{name.lower()}__gamma": [0.5]}, cv=2)
+                search = GridSearchCV(
+                    pipeline, {f"{name.lower()}__{key}": [value] for key, value in width.items()}, cv=2
+                )
                 pipeline = search.fit(X, target, sample_weight=weight).best_estimator_
             else:
                 pipeline.fit(X, target, sample_weight=weight)
             routed, scaled = pipeline[-1], pipeline[0].transform(X)
         else:
             routed, scaled = make_pipeline(model).fit(X, target, sample_weight=weight)[-1], X
-    direct = clone(model).set_params(**({"gamma": 0.5} if hasattr(model, "predict") else {}))
+    direct = clone(model).set_params(**(width if hasattr(model, "predict") else {}))
     direct.fit(scaled, target, sample_weight=weight)
     for method, values in answers(direct, scaled).items():
         np.testing.assert_array_equal(answers(routed, scaled)[method], values)

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from kernsift import (
     FeatureVectorSelector,
+    KernelClassifier,
+    KernelRegressor,
     KRLSRegressor,
     LSSVMClassifier,
     LSSVMRegressor,
@@ -52,6 +54,14 @@ ESTIMATORS = [
     SubsetLSSVMClassifier(max_basis=8),
     KRLSRegressor(),
     KRLSRegressor(alpha=0.1, max_basis=60, on_full="prune"),
+    SubsetLSSVMRegressor(kernel="auto", gamma="learn", max_basis="auto", random_state=0),
+    SubsetLSSVMClassifier(kernel="auto", max_basis=20),
+    LSSVMRegressor(kernel="auto", gamma="standard"),
+    SparseLSSVMClassifier(kernel="auto"),
+    OROLSRegressor(kernel="auto"),
+    KernelRegressor(random_state=0),
+    KernelRegressor(random_state=0, small=False),
+    KernelClassifier(random_state=0, settings={"gamma": "standard"}),
 ]
 
 #: The only checks expected to fail, and why.

@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 
 from .. import _core
 from .arrays import Array
+from .kernel import SCALE_FREE
 from .memory import ROW_VECTORS, check_memory
 from .validation import check_some_weight
 
@@ -56,7 +57,7 @@ class Table:
     def distinct(self) -> Canonical:
         """Distinct rows of X, whatever their targets, in the random order of the seed."""
         which = np.flatnonzero(self.begins)
-        order = _random_order(self.X, which, self.seed, self.scale_free)
+        order = np.argsort(_keys(self.X, self.seed, self.scale_free)[which], kind="stable")
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
         weight = np.add.reduceat(self.weight, which)
@@ -93,13 +94,19 @@ def canonical_rows(X: Array, weight: Array, seed: int, scale_free: bool = False)
     return Canonical(np.minimum.reduceat(rows, starts), np.add.reduceat(weight[rows], starts), group, used)
 
 
-def canonical_table(X: Array, targets: Array, weight: Array, seed: int = 0, *, scale_free: bool = False) -> Table:
-    """Return rows and targets in canonical form; the seed is that of random choices among them, not of their order."""
+def canonical_table(
+    X: Array, targets: Array, weight: Array, seed: int = 0, *, scale_free: bool = False, gamma: Any = None
+) -> Table:
+    """Return rows and targets in canonical form; the seed is that of random choices among them, not of their order.
+
+    Both are free of the scales of the columns where that is requested, or where gamma is.
+    """
+    scale_free = scale_free or (isinstance(gamma, str) and gamma in SCALE_FREE)
     used = np.flatnonzero(weight > 0)
     if not len(used):
         check_some_weight(weight)
     (n, d), outputs = X.shape, targets.shape[1]
-    order, begins, pairs = _in_order(X, targets, weight, used, 0)
+    order, begins, pairs = _in_order(X, targets, weight, used, 0, scale_free)
     check_memory(n * (d + outputs + ROW_VECTORS), f"{n} rows in canonical order", "fit on a subset of the rows")
     starts = np.flatnonzero(pairs)
     ordered = used[order]
@@ -110,24 +117,22 @@ def canonical_table(X: Array, targets: Array, weight: Array, seed: int = 0, *, s
     return Table(X[rows], targets[rows], total, rows, group, begins[starts], X, len(used), seed, scale_free)
 
 
-def _random_order(X: Array, which: NDArray[np.int64], seed: int, scale_free: bool) -> NDArray[np.int64]:
-    """Order of some rows by keys of their values and a seed.
+def _keys(X: Array, seed: int, scale_free: bool) -> NDArray[np.uint64]:
+    """Keys of rows: of their values and a seed.
 
-    Where it is to be free of scale, values are taken in units of their column's range and rounded to single precision,
-    which removes the rounding of a change of units; rows that are equal then keep their order.
+    Where they are to be free of scale, values are taken in units of their column's range and rounded to single
+    precision, which removes the rounding of a change of units.
     """
     if not scale_free:
-        return np.argsort(_core.row_keys(X, seed)[which], kind="stable")
-    X = X[which]
+        return _core.row_keys(X, seed)
     low, high = X.min(axis=0), X.max(axis=0)
     with np.errstate(over="ignore", invalid="ignore"):
-        extent = np.where(high > low, high - low, 1.0)
-        rounded = ((X - low) / extent).astype(np.float32).astype(np.float64)
-    return np.argsort(_core.row_keys(rounded, seed), kind="stable")
+        rounded = ((X - low) / np.where(high > low, high - low, 1.0)).astype(np.float32)
+    return _core.row_keys(rounded.astype(np.float64), seed)
 
 
 def _in_order(
-    X: Array, targets: Array | None, weight: Array, used: NDArray[np.int64], seed: int
+    X: Array, targets: Array | None, weight: Array, used: NDArray[np.int64], seed: int, scale_free: bool = False
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
     """Return the used rows in order, where a new row begins, and where a new pair of row and targets begins.
 
@@ -142,11 +147,12 @@ def _in_order(
         return np.concatenate([[True], keys[1:] != keys[:-1]])
 
     keys = keys_of(X)
-    order = np.argsort(keys, kind="stable")
+    places = _keys(X if len(used) == len(X) else X[used], seed, True) if scale_free else keys
+    order = np.lexsort((keys, places)) if scale_free else np.argsort(keys, kind="stable")
     begins = new(keys[order])
     if begins.all():  # nothing repeats
         return order, begins, begins
     labels = np.zeros_like(keys) if targets is None else keys_of(targets)
-    order = np.lexsort((weight[used], labels, keys))
+    order = np.lexsort((weight[used], labels, keys, places))
     begins = new(keys[order])
     return order, begins, begins | new(labels[order])

@@ -65,7 +65,7 @@ class Estimator(CheckedParameters):
     def _get_doc_link(self) -> str:
         return super()._get_doc_link() if documentation_url() else ""
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], what: str = "all") -> None:
         """Write the model to a file that :func:`kernsift.load` reads: arrays under a checksum, no pickle.
 
         The file is written beside ``path`` and renamed when it is whole, so that a crash leaves the old one.
@@ -74,10 +74,21 @@ class Estimator(CheckedParameters):
         ----------
         path : str or path-like
             Used as it is; ``.npz`` is a good ending.
+        what : {"all", "predict"}, default="all"
+            "predict" leaves out all that only learning, standard deviations and errors of rows need: a few kilobytes.
+            Not of streams.
 
         Raises
         ------
+        ValueError
+            If ``what`` is another word, or the model cannot predict without the rest.
         TypeError
             If a parameter is not plain data (another library's estimator, a function).
         """
-        model_file.save(self, path)
+        if what not in ("all", "predict"):
+            raise ValueError(f"what={what!r} must be 'all' or 'predict'{did_you_mean(str(what), ('all', 'predict'))}")
+        model_file.save(self if what == "all" else self._to_predict(), path)
+
+    def _to_predict(self) -> Self:
+        """The model as far as predictions go."""
+        raise ValueError(f"{type(self).__name__} goes on learning with all it has: save it with what='all'")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -75,15 +75,30 @@ class KernelExpansion:
         return out
 
 
+# Attributes of a fitted model that predictions need, or that say what it is.
+_TO_PREDICT = (
+    "_flat", "n_features_in_", "feature_names_in_", "classes_", "alpha_", "gamma_", "gammas_", "n_samples_seen_",
+    "search_", "_notes",
+)  # fmt: skip
+_OF_WIDTHS = ("gamma", "relevance", "switched_off", "alpha", "error")
+
+
 class Expansion(Estimator):
     """Attributes and scores of a fitted model, which is an expansion unless a family has another (`_model`)."""
 
     _flat: bool | None = None  # whether one output was given as a vector: predictions are vectors too
     _in_single = False  # whether rows of float32 are predicted in single precision
     n_jobs: int | None = None
-    _former: tuple[str, ...] = ("learned_gamma_",)  # attributes that `fit` leaves behind
+    kernel: str
+    max_basis: Any = None
+    # attributes that `fit` leaves behind
+    _former: tuple[str, ...] = ("learned_gamma_", "search_", "_notes", "_only_predicts", "_temperature")
 
     _expansion: KernelExpansion | None = None
+    _history: tuple[str, ...] = ()  # attributes that say how the model was chosen
+    _only_predicts = False  # whether the rest was left out of its file
+    _temperature: float | None = None  # of such a classifier
+    learned_gamma_: dict[str, Any]
 
     def _model(self) -> Any:
         """The expansion or, of a stream, its core; None before a fit."""
@@ -93,9 +108,33 @@ class Expansion(Estimator):
         """Rows that begin a model, or go on with it."""
         raise NotImplementedError
 
+    def _prepare(self, rows: Any) -> None:
+        """Choose what is left open before a model begins with checked rows."""
+
     def _fit_rows(self, rows: Any) -> None:
         """Fit the model to checked rows."""
         raise NotImplementedError
+
+    def _to_predict(self) -> Self:
+        model = self._fitted()
+        if not isinstance(model, KernelExpansion):
+            return super()._to_predict()
+        small = type(self).__new__(type(self))
+        for name in (*self.get_params(deep=False), *_TO_PREDICT, *self._history):
+            if hasattr(self, name) and not isinstance(getattr(type(self), name, None), property):
+                setattr(small, name, getattr(self, name))
+        small._expansion, small._only_predicts = model, True
+        if hasattr(self, "temperature_"):
+            kept = isinstance(getattr(type(self), "temperature_", None), property)
+            setattr(small, "_temperature" if kept else "temperature_", float(self.temperature_))
+        if hasattr(self, "learned_gamma_"):
+            small.learned_gamma_ = {name: self.learned_gamma_[name] for name in _OF_WIDTHS}
+        return small
+
+    def _needs_all(self, what: str) -> None:
+        """Refuse what a model that was saved to predict cannot do."""
+        if self._only_predicts:
+            raise ValueError(f"{what} needs more than predictions do, and this model was saved with what='predict'")
 
     def _go_on(self, X: ArrayLike, y: ArrayLike, sample_weight: Any, *classes: Any) -> None:
         """Learn further rows, where a family can."""
@@ -133,6 +172,12 @@ class Expansion(Estimator):
     def n_basis_(self) -> int:
         """Number of kernels."""
         return self._fitted().n_basis
+
+    @property
+    def kernel_(self) -> str:
+        """Name of the kernel in use; of kernel="auto" the one that was chosen."""
+        name: str = self._fitted().kernel.name
+        return name
 
     @property
     def dual_coef_(self) -> Array:

@@ -72,6 +72,22 @@ _MEDIAN_ROWS = 500
 _FAR_APART = 100.0
 
 
+@dataclass(frozen=True)
+class ChosenKernel:
+    """What a race has found: the kernel, widths if they are learned, and sizes if the model can have several."""
+
+    kernel: str
+    learned: dict[str, Any] | None = None  # as of `learn_gamma`
+    sizes: dict[str, Array] | None = None  # numbers of kernels and their errors on rows held out
+    most: int | None = None  # kernels at most, for max_basis="auto"
+
+
+def kernel_name(model: KernelParameters) -> str:
+    """Name of the kernel: the parameter, or what was chosen for "auto"."""
+    chosen: ChosenKernel | None = getattr(model, "_chosen", None)
+    return model.kernel if chosen is None else chosen.kernel
+
+
 def wants_learning(gamma: Any) -> bool:
     """Whether gamma is "learn"."""
     return isinstance(gamma, str) and gamma == "learn"
@@ -115,9 +131,11 @@ def make_kernel(
 
     Rows of X and their weights are what "scale" and "median" are taken from.
     """
-    widths = resolve_gamma(gamma, X, weight, random_state, model.kernel)
+    chosen: ChosenKernel | None = getattr(model, "_chosen", None)
+    name = model.kernel if chosen is None else chosen.kernel
+    widths = resolve_gamma(gamma, X, weight, random_state, name)
     centre = np.ascontiguousarray(X[0] if centre is None else centre)
-    return Kernel(model.kernel, widths, int(model.degree), float(model.coef0), centre)
+    return Kernel(name, widths, int(model.degree), float(model.coef0), centre)
 
 
 def resolve_gamma(

@@ -21,6 +21,7 @@ from .validation import (
     check_weights,
     checked_block,
     fit_context,
+    forget,
     is_empty_block,
     transaction,
 )
@@ -65,8 +66,11 @@ class Supervised(Expansion):
         """
         with transaction(self, *self._former) as new:
             rows = new._checked(X, y, sample_weight)
-            warn_of_scales(new, rows.X)
+            if "auto" in (new.kernel, new.max_basis):
+                new._prepare(rows)
             new._fit_rows(rows)
+            warn_of_scales(new, rows.X)
+            forget(new, "_chosen")
         return self
 
 
@@ -112,6 +116,7 @@ class Regression(RegressorMixin, Supervised):
         self = at_this_moment(self)
         if not return_std:
             return in_precision_of(X, self._columns(self._scores(X)))
+        self._needs_all("the standard deviation")
         mean, variance = self._mean_and_variance(self._rows(X))
         return in_precision_of(X, self._columns(mean), self._columns(np.sqrt(variance)))
 
@@ -204,6 +209,7 @@ class IncrementalRegression(Regression):
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : array-like of shape (n_samples,), optional
         """
+        self._needs_all("partial_fit")
         if not is_empty_block(X):
             with transaction(self) as new:
                 new._go_on(X, y, sample_weight)
@@ -227,6 +233,7 @@ class IncrementalClassification(Probabilities):
             All labels the rows can bring; needed in the first call.
         sample_weight : array-like of shape (n_samples,), optional
         """
+        self._needs_all("partial_fit")
         if not is_empty_block(X):
             with transaction(self) as new:
                 new._go_on(X, y, sample_weight, classes)

@@ -14,7 +14,7 @@ from .. import _core
 from ..base.arrays import Array
 from ..base.canonical import Table, canonical_table, draw_seed
 from ..base.expansion import Expansion, KernelExpansion
-from ..base.kernel import SCALES, KernelParameters, is_scale_free, parameter, parameters, resolve_gamma, wants_learning
+from ..base.kernel import SCALES, parameter, parameters, resolve_gamma, wants_learning
 from ..base.probabilities import fit_temperature
 from ..base.targets import Probabilities, Regression, Rows
 from ..base.validation import (
@@ -24,6 +24,7 @@ from ..base.validation import (
 )
 from ..select.task import kernel_of
 from ..widths.learn_gamma import learned_width
+from ..widths.race import Racing
 
 # What alpha="loo" and gamma="loo" try by default.
 ALPHAS = np.logspace(-6, 4, 21)
@@ -46,7 +47,7 @@ def robust_weights(problem: Any, weight: Array, alpha: float) -> Array:
 
 
 @parameters
-class BatchLSSVM(KernelParameters, Expansion):
+class BatchLSSVM(Racing, Expansion):
     """Base of the four estimators.
 
     A subclass makes a problem for a kernel and rows (`_make_problem`) with ``residuals(weight, alpha)`` and
@@ -61,17 +62,19 @@ class BatchLSSVM(KernelParameters, Expansion):
     fit_intercept: bool = parameter("boolean", default=True)
     random_state: Any = parameter("random_state", default=None)
 
+    _ridge_of_widths = False  # whether the ridge is that of learned widths (of `KernelRegressor`)
+
     # --- fitting ---
 
     def _fit_rows(self, rows: Rows) -> None:
         X, targets, weight = rows
         median = isinstance(self.gamma, str) and self.gamma == "median"  # of rows drawn
         seed = draw_seed(self.random_state) if median else 0
-        table = canonical_table(X, targets, weight, seed, scale_free=is_scale_free(self.gamma))
+        table = canonical_table(X, targets, weight, seed, gamma=self.gamma)
         self._check_memory(len(table.X), X.shape[1], targets.shape[1])
         v = table.weight
-        alphas = self._alphas()
         widths = self._widths(table)
+        alphas = self._alphas()
 
         kernel, alpha, problem = self._select(table, v, widths, alphas)
         factor = np.ones(len(v))
@@ -106,6 +109,8 @@ class BatchLSSVM(KernelParameters, Expansion):
         return out
 
     def _alphas(self) -> Array:
+        if self._ridge_of_widths:
+            return np.array([self.learned_gamma_["alpha"]])
         if not isinstance(self.alpha, str):
             return np.array([float(self.alpha)])
         if self.alphas is None:
@@ -209,6 +214,7 @@ class BatchLSSVM(KernelParameters, Expansion):
     def residuals_(self) -> Array:
         """y - f(x) of the rows of the fit; ±1 targets for a classifier."""
         self._fitted()
+        self._needs_all("residuals_")
         return self._columns(self._rows_of_fit()[0])
 
     @property
@@ -218,6 +224,7 @@ class BatchLSSVM(KernelParameters, Expansion):
         The kernels and alpha are those of the whole fit.  A row of weight zero is out of the fit already.
         """
         self._fitted()
+        self._needs_all("loo_residuals_")
         residual, slack = self._rows_of_fit()
         return self._columns(residual / slack[:, None])
 
@@ -283,6 +290,8 @@ class BatchClassifier(Probabilities, BatchLSSVM):
         One unit of weight is left out at a time, so that a weight of two is two rows here too.
         """
         self._fitted()
+        if self._temperature is not None:
+            return self._temperature
         if "temperature" not in self._cache:
             used = self._sample_weight > 0
             residual, slack = (part[used] for part in self._rows_of_fit())

@@ -76,9 +76,10 @@ class LSSVMRegressor(BatchRegressor, _DenseLSSVM):
 
     Parameters
     ----------
-    kernel : {"rbf", "laplacian", "matern32", "matern52", "polynomial", "linear"}, default="rbf"
+    kernel : {"rbf", "laplacian", "matern32", "matern52", "polynomial", "linear", "auto"}, default="rbf"
         With r² = Σγⱼ(xⱼ-x'ⱼ)²: ``exp(-r²)``, ``exp(-Σγⱼ|xⱼ-x'ⱼ|)``, Matérn 3/2 and 5/2 of length 1,
-        ``(Σγⱼxⱼx'ⱼ + coef0)^degree``, ``x·x'``.
+        ``(Σγⱼxⱼx'ⱼ + coef0)^degree``, ``x·x'``.  "auto" is chosen on rows held out, as in
+        :class:`SubsetLSSVMRegressor`.
     gamma : float, array of shape (n_features,), "scale", "standard", "median", "learn" or "loo", default="scale"
         Width.  "scale" is one over the sum of the features' variances, "standard" the same with each feature in units
         of its own deviation, "median" 1/(2s²) with s the median distance,
@@ -98,6 +99,8 @@ class LSSVMRegressor(BatchRegressor, _DenseLSSVM):
         on top of ``sample_weight``, fitted again until they settle.
     fit_intercept : bool, default=True
         The unpenalised constant b.
+    validation : {"random", "time"}, list of (train, test) or array of shape (n_samples,), default="random"
+        Rows that kernel="auto" holds out, as in :class:`SubsetLSSVMRegressor`.
     random_state : int, RandomState or None
         For gamma="median" on many rows.
 
@@ -106,8 +109,10 @@ class LSSVMRegressor(BatchRegressor, _DenseLSSVM):
     basis_vectors_, basis_indices_, dual_coef_, intercept_ : ndarray
         The model: f(x) = intercept_ + Σᵢ dual_coef_[i] k(basis_vectors_[i], x), over the rows of positive weight; rows
         that repeat, targets included, have one kernel.
-    alpha_, gamma_ : float, ndarray
+    alpha_, gamma_, kernel_ : float, ndarray, str
         In use.
+    search_ : list of dict
+        With kernel="auto", as in :class:`SubsetLSSVMRegressor`.
     loo_residuals_, residuals_ : ndarray of the shape of y
         Errors of the rows of the fit, each left out and not.
     loo_grid_ : dict
@@ -154,7 +159,7 @@ class LSSVMClassifier(BatchClassifier, _DenseLSSVM):
 
     Parameters
     ----------
-    kernel, gamma, degree, coef0, alpha, alphas, gammas, robust, fit_intercept, random_state
+    kernel, gamma, degree, coef0, alpha, alphas, gammas, robust, fit_intercept, validation, random_state
         As in :class:`LSSVMRegressor`; errors are those of the ±1 targets.
 
     Attributes

@@ -210,6 +210,7 @@ class _SparseLSSVM(BatchLSSVM):
             One of ``path_["n_basis"]``.
         """
         self._fitted()
+        self._needs_all("at_size")
         if not hasattr(self, "_path"):
             raise ValueError("at_size needs the models of the path: fit with keep_path=True")
         where = np.flatnonzero(self.path_["n_basis"] == n)
@@ -287,6 +288,8 @@ class SparseLSSVMRegressor(BatchRegressor, _SparseLSSVM):
         The unpenalised constant b.
     keep_path : bool, default=True
         Keep the coefficients of all models of the path and the rows of the fit, for `at_size`.
+    validation : {"random", "time"}, list of (train, test) or array of shape (n_samples,), default="random"
+        Rows that kernel="auto" holds out, as in :class:`SubsetLSSVMRegressor`.
     random_state : int, RandomState or None
         For ``max_start``, and gamma="median" on many rows.
 
@@ -341,7 +344,7 @@ class SparseLSSVMClassifier(BatchClassifier, _SparseLSSVM):
     Parameters
     ----------
     kernel, gamma, degree, coef0, alpha, alphas, gammas, method, pruning, step, max_basis, tol, max_start, reselect, \
-robust, fit_intercept, keep_path, random_state
+robust, fit_intercept, keep_path, validation, random_state
         As in :class:`SparseLSSVMRegressor`; errors are those of the ±1 targets, and scores and costs are summed over
         the classes.
 

@@ -6,6 +6,7 @@ from ._basis_path import BasisPathDisplay
 from ._dictionary import DictionaryDisplay
 from ._memories import MemoriesDisplay
 from ._prequential import PrequentialDisplay
+from ._race import RaceDisplay
 from ._widths import WidthsDisplay
 
 __all__ = [
@@ -15,5 +16,6 @@ __all__ = [
     "MemoriesDisplay",
     "PrequentialDisplay",
     "PruningPathDisplay",
+    "RaceDisplay",
     "WidthsDisplay",
 ]

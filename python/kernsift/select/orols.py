@@ -28,7 +28,8 @@ class OROLSRegressor(Regression, OROLSBase):
 
     Parameters
     ----------
-    kernel : {"rbf", "laplacian", "matern32", "matern52", "polynomial", "linear"}, default="rbf"
+    kernel : {"rbf", "laplacian", "matern32", "matern52", "polynomial", "linear", "auto"}, default="rbf"
+        "auto" is chosen on rows held out, as in :class:`SubsetLSSVMRegressor`.
     gamma : float, array of shape (n_features,), "scale", "standard", "median" or "learn", default="scale"
         Width, as in :class:`OnlineLSSVMRegressor`; "learn" finds one per feature by :func:`learn_gamma`.
     degree, coef0 : int, float
@@ -67,6 +68,8 @@ class OROLSRegressor(Regression, OROLSBase):
         does not fit is made again.
     n_jobs : int, optional
         Threads for large problems; the result does not depend on it.
+    validation : {"random", "time"}, list of (train, test) or array of shape (n_samples,), default="random"
+        Rows that kernel="auto" holds out, as in :class:`SubsetLSSVMRegressor`.
     random_state : int, RandomState or None
         For ``n_candidates``, and gamma="median" on many rows.
 
@@ -158,7 +161,8 @@ class OROLSClassifier(Classification, OROLSBase):
         in all, one fit instead of one a class.
     kernel, gamma, degree, coef0, gammas, selection, n_candidates, candidates
         As in :class:`OROLSRegressor`.
-    alpha, stop, patience, tol, max_basis, error_tol, max_condition, fit_intercept, cache_size, n_jobs, random_state
+    alpha, stop, patience, tol, max_basis, error_tol, max_condition, fit_intercept, cache_size, n_jobs, validation, \
+random_state
         As in :class:`OROLSRegressor`; ``max_basis`` is per class with basis="per-class".
 
     Attributes

@@ -13,7 +13,7 @@ from .. import _core
 from ..base.arrays import Array
 from ..base.canonical import Table, canonical_table, draw_seed
 from ..base.expansion import Expansion, KernelExpansion
-from ..base.kernel import LearningParameters, is_scale_free, parameter, parameters, wants_learning
+from ..base.kernel import parameter, parameters, wants_learning
 from ..base.memory import ROW_VECTORS, check_memory
 from ..base.threads import n_threads
 from ..base.validation import (
@@ -26,6 +26,7 @@ from ..base.validation import (
     check_weights,
 )
 from ..widths.learn_gamma import width_of
+from ..widths.race import Racing
 from .task import kernel_of
 
 # Bounds of k(x, x): columns are squared and summed over the rows.
@@ -43,7 +44,7 @@ def _check_columns(kernel: Any, X: Array) -> None:
 
 
 @parameters
-class ForwardParameters(LearningParameters):
+class ForwardParameters(Racing):
     """Parameters of the OROLS estimators."""
 
     gammas: Any = parameter("array-like", None, default=None)
@@ -134,9 +135,7 @@ class OROLSBase(ForwardParameters, Expansion):
         widths = [self.gamma] if self.gammas is None else list(self.gammas)
         if not widths:
             raise ValueError("gammas is empty: give at least one width, or None to use gamma")
-        table = canonical_table(
-            X, np.hstack(targets), weight, draw_seed(self.random_state), scale_free=is_scale_free(self.gamma)
-        )
+        table = canonical_table(X, np.hstack(targets), weight, draw_seed(self.random_state), gamma=self.gamma)
         if any(map(wants_learning, widths)):
             learned = width_of(self, table)
             widths = [learned if wants_learning(g) else g for g in widths]

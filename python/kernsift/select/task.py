@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .. import _core
 from ..base.arrays import Array
 from ..base.canonical import Canonical, Table, canonical_rows
-from ..base.kernel import _MEDIAN_ROWS, make_kernel, resolve_gamma
+from ..base.kernel import _MEDIAN_ROWS, kernel_name, make_kernel, resolve_gamma
 
 #: Squared distance to the span of the others, relative to k(x, x), below which a row is no new direction.
 INDEPENDENT_TOL = 1e-8
@@ -32,7 +32,7 @@ def kernel_for(estimator: Any, gamma: Any, X: Array, rows: Canonical) -> _core.K
         widths = resolve_gamma(gamma, X[rows.which[:_MEDIAN_ROWS]], rows.weight[:_MEDIAN_ROWS])
     else:  # summed in an order that the seed does not change
         order = np.argsort(keys, kind="stable")
-        widths = resolve_gamma(gamma, X[rows.which[order]], rows.weight[order], None, estimator.kernel)
+        widths = resolve_gamma(gamma, X[rows.which[order]], rows.weight[order], None, kernel_name(estimator))
     centre = X[rows.which[keys.argmin()]].copy()  # as of a `Table`
     return make_kernel(estimator, widths, X, rows.weight, centre=centre)
 

@@ -15,7 +15,7 @@ from .. import _core
 from ..base.arrays import Array
 from ..base.canonical import Table, canonical_table, draw_seed
 from ..base.expansion import Expansion, KernelExpansion
-from ..base.kernel import LearningParameters, is_scale_free, parameter, parameters
+from ..base.kernel import kernel_name, parameter, parameters, wants_learning
 from ..base.progress import progress
 from ..base.targets import Rows
 from ..base.threads import n_threads
@@ -35,23 +35,27 @@ from ..base.validation import (
 from ..io.record_batches import Columns, batches_of
 from ..select.feature_vectors import FeatureVectorSelector
 from ..select.selectors import SELECTORS, SUPERVISED
+from ..widths.race import Racing, Sizes
 from .choice import check_again, check_more, choose_basis, task_of
 from .polish import check_polish, polish
-from .pruned import Path
+from .pruned import NEXT, PLENTY, Path, enough, errors_along, sizes_below
 from .state import FAST_GROWTH, LOO_GRID, Basis, Sketch, SubsetState, ready
 
 _EPS = np.finfo(np.float64).eps
+# max_basis="auto" begins with so many kernels, and goes down the path to as few before it goes up.
+_FIRST, _SMALLEST = 500, 60
 # Parameters on which the basis and the sums do not depend.
 _MAY_CHANGE = ("alpha", "keep_path", "keep_sums", "n_jobs")
 
 
 @parameters
-class SubsetParameters(LearningParameters):
+class SubsetParameters(Racing):
     """Parameters of the subset estimators."""
 
     alpha: float | str = parameter(NOT_NEGATIVE, {"gcv", "loo"}, default="gcv")
     basis: Any = parameter(set(SELECTORS), FeatureVectorSelector, "array-like", default="pruned")
-    max_basis: int = parameter(COUNT, default=500)
+    max_basis: int | str = parameter(COUNT, {"auto"}, default=500)
+    max_basis_limit: int = parameter(COUNT, default=2000)
     size: str = parameter({"auto", "max", "held-out"}, default="auto")
     polish: int = parameter(Interval(Integral, 0, None, closed="left"), default=0)
     oversample: float = parameter(Interval(Real, 1, 1e6, closed="both"), default=3.0)
@@ -69,7 +73,7 @@ class SubsetBase(SubsetParameters, Expansion):
     # --- the basis ---
 
     def _table(self, rows: Rows) -> Table:
-        return canonical_table(*rows, draw_seed(self.random_state), scale_free=is_scale_free(self.gamma))
+        return canonical_table(*rows, draw_seed(self.random_state), gamma=self.gamma)
 
     def _choose(self, table: Table, without_targets: bool = False) -> tuple[Basis, Path | None]:
         forget(self, "learned_gamma_", "path_", "_ridge")
@@ -90,12 +94,44 @@ class SubsetBase(SubsetParameters, Expansion):
             raise ValueError(f"alpha='loo' needs another pass over all rows, which {what} does not have; use 'gcv'")
 
     def _needs_basis(self, what: str) -> None:
+        self._needs_all(what)
         if self._basis is None:
             raise NotFittedError(f"{what} needs a basis: call select_basis, fit or partial_fit first")
 
     def _sums_for(self, what: str) -> None:
+        self._needs_all(what)
         if not self.keep_sums or self._ridge is not None:
             raise ValueError(f"{what} needs the sums over the rows: fit with keep_sums=True")
+
+    def _cap(self) -> int:
+        """Kernels at most."""
+        if self._chosen is not None and self._chosen.most is not None:
+            return self._chosen.most
+        return min(_FIRST, int(self.max_basis_limit)) if self.max_basis == "auto" else int(self.max_basis)
+
+    def _prepare(self, rows: Rows) -> None:
+        if self.max_basis == "auto" and not (isinstance(self.basis, str) and self.basis == "pruned"):
+            raise ValueError(f"max_basis='auto' needs basis='pruned', got basis={self.basis!r}: give the number")
+        super()._prepare(rows)
+
+    def _sizes_on(self, trial: Self, rows: Rows) -> Sizes | None:
+        path, by_doubling = trial._path, self.max_basis == "auto"
+        if path is None or not (by_doubling or self.size == "held-out" or wants_learning(self.gamma)):
+            return None
+        plenty = self.size == "auto" and path.state.n_weighted >= PLENTY * self._cap()
+        if not by_doubling and (self.size == "max" or plenty):
+            return None
+        if by_doubling:  # the same sizes in every split, whatever its rows span
+            sizes = [n for n in sizes_below(self._cap(), 0.5) if n >= _SMALLEST] or [self._cap()]
+        else:
+            sizes = sizes_below(min(self._cap(), len(path.order)), NEXT)
+        alpha = float(self.alpha) if isinstance(self.alpha, Real) else None
+        errors = errors_along(path, sizes, alpha, bool(self.fit_intercept), rows.X, rows.targets, rows.weight)
+        found = Sizes(np.array(sizes[::-1]), errors[::-1])
+        least = found.enough() if by_doubling else enough(found._asdict(), self._cap())
+        if least < trial.n_basis_ and self.alpha != "loo":
+            trial.resize(least)
+        return found
 
     # --- learning ---
 
@@ -103,7 +139,7 @@ class SubsetBase(SubsetParameters, Expansion):
         if not (self.keep_sums or isinstance(self.alpha, Real)):
             raise ValueError(f"keep_sums=False needs a number for alpha, got {self.alpha!r}, chosen by the sums")
         if self.polish:
-            check_polish(self.kernel)
+            check_polish(kernel_name(self))
         table = self._table(rows)
         self._solve(self._gather(table), table)
         if self.polish:
@@ -194,14 +230,18 @@ class SubsetBase(SubsetParameters, Expansion):
             if isinstance(self.basis, str) and self.basis in SUPERVISED:
                 raise ValueError(f"basis={self.basis!r} looks at y: give y to select_basis")
             X_rows = validate_data(self, X, dtype=np.float64, order="C")
+            if self.kernel == "auto":
+                raise ValueError("kernel='auto' looks at y: give y to select_basis")
             rows = Rows(X_rows, np.zeros((len(X_rows), 1)), check_weights(sample_weight, X_rows))
             forget(self, "_flat")
         else:
             rows = self._checked(X, y, sample_weight, *classes)
+            self._prepare(rows)
         forget(self, "_state", "_ridge")
         self._sums_for("select_basis")
         basis, _ = self._choose(self._table(rows), without_targets=y is None)
         self._begin(basis, None)
+        forget(self, "_chosen")
 
     def accumulate(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> SubsetState:
         """Sum over rows on the chosen basis and return the sums; the model stays as it is.
@@ -258,7 +298,9 @@ class SubsetBase(SubsetParameters, Expansion):
         """Sums over rows, on a basis chosen from them where there is none yet."""
         rows = self._checked(X, y, sample_weight, *classes, begin=self._basis is None)
         if self._basis is None:
+            self._prepare(rows)
             self._begin(self._choose(self._table(rows))[0], None)
+            forget(self, "_chosen")
         return self._sums_of(rows)
 
     def _batches(self, batches: Any, target: Any, weight: str | None, verbose: bool, *classes: Any) -> Self:
@@ -328,11 +370,12 @@ class SubsetBase(SubsetParameters, Expansion):
     _state: SubsetState | None = None
     _ridge: Array | None = None  # with keep_sums=False, in the place of the sums: the ridge's factor
     _in_single = True
+    _history = ("path_",)
 
     def _model(self) -> KernelExpansion | None:
         basis = self._basis
         if basis is None or self._state is None:
-            return None
+            return self._expansion
         return KernelExpansion(
             basis.kernel_arguments,
             basis.vectors,
@@ -347,6 +390,7 @@ class SubsetBase(SubsetParameters, Expansion):
     def state_(self) -> SubsetState:
         """The sums the model follows from; they add (see :meth:`merge`)."""
         self._fitted()
+        self._needs_all("state_")
         state = self._state
         assert state is not None
         if not state.has_sums:

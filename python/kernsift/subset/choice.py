@@ -32,7 +32,7 @@ def task_of(model: Any, kernel: _core.Kernel, table: Table, alpha: float | None 
         kernel,
         table.X,
         table.weight,
-        int(model.max_basis),
+        model._cap(),
         table.seed,
         table.targets,
         bool(model.fit_intercept),
@@ -62,8 +62,13 @@ def choose_basis(model: Any, table: Table, without_targets: bool = False) -> tup
         oversample, cycles = float(model.oversample), int(model.cycles)
         path = prune(task, oversample=oversample, cycles=cycles)
         size = path.n_chosen
-        if model.size == "held-out" or (model.size == "auto" and wants_learning(model.gamma)):
-            model.path_ = errors_held_out(task, model.size == "auto", oversample=oversample, cycles=cycles)
+        if model.max_basis == "auto":
+            model.path_ = {} if model._chosen is None or model._chosen.sizes is None else model._chosen.sizes
+        elif model.size == "held-out" or (model.size == "auto" and wants_learning(model.gamma)):
+            known = None if model._chosen is None else model._chosen.sizes
+            if known is None:
+                known = errors_held_out(task, model.size == "auto", oversample=oversample, cycles=cycles)
+            model.path_ = known
             size = min(size, enough(model.path_, size))
         check_fit(model, size, X, targets)
         path = replace(path, basis=replace(path.basis, indices=table.indices(path.basis.indices)))

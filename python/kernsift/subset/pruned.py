@@ -18,13 +18,13 @@ from .state import Basis, SubsetState, error_on, rounding, solution_doubles, sum
 # A start nearer to dependence than this adds only rounding errors.
 _START_TOL = 1e-6
 # Sizes of a path whose errors on rows held out are compared, each this part of the next, down to so few.
-_NEXT, _FEWEST = 0.7, 10
+NEXT, _FEWEST = 0.7, 10
 # Rows held out: a part, once, or every part in turn if the rows are few.
 _PARTS, _FEW_ROWS = 5, 4000
 # A smaller model must err less by this, in mean square: the full one is as good within noise otherwise.
 _WORTH = 0.02
 # With this many rows a kernel, choosing the kernels costs nothing.
-_PLENTY = 50
+PLENTY = 50
 # Part of the elements deleted between two factorisations: more at a time costs error, fewer gain nothing.
 _FRACTION = 0.1
 
@@ -128,6 +128,26 @@ def _ridge_of_first(path: Path, m: int, fit_intercept: bool) -> float:
     return path.at(m, first).problem(fit_intercept).best_gcv()
 
 
+def sizes_below(most: int, part: float = NEXT) -> list[int]:
+    """Sizes of a path whose errors are compared, the largest first."""
+    sizes = [most]
+    while sizes[-1] * part >= _FEWEST:
+        sizes.append(int(sizes[-1] * part))
+    return sizes
+
+
+def errors_along(
+    path: Path, sizes: list[int], alpha: float | None, fit_intercept: bool, X: Array, Y: Array, v: Array
+) -> Array:
+    """Sums of squared errors of the models of these sizes on other rows."""
+    errors = np.zeros(len(sizes))
+    for i, size in enumerate(sizes):
+        basis = path.basis_at(min(size, len(path.order)))
+        problem = path.at(len(basis.vectors), basis).problem(fit_intercept)
+        errors[i] = error_on(problem, basis, problem.best_gcv() if alpha is None else alpha, X, Y, v)
+    return errors
+
+
 def errors_held_out(task: Task, unless_plenty: bool, *, oversample: float, cycles: int) -> dict[str, Array]:
     """Mean squared errors of sizes up to ``task.max_basis`` on rows that took no part in choosing the kernels.
 
@@ -137,13 +157,11 @@ def errors_held_out(task: Task, unless_plenty: bool, *, oversample: float, cycle
     assert task.targets is not None
     which = task.rows.which  # distinct rows in random order
     n = len(which)
-    if n < 2 * _PARTS or (unless_plenty and n >= _PLENTY * task.max_basis):
+    if n < 2 * _PARTS or (unless_plenty and n >= PLENTY * task.max_basis):
         return {"n_basis": np.empty(0, dtype=np.int64), "error": np.empty(0)}
     part = np.empty(len(task.X), dtype=np.int64)
     part[task.rows.used] = np.arange(n)[task.rows.group] % _PARTS
-    sizes = [min(task.max_basis, n)]
-    while sizes[-1] * _NEXT >= _FEWEST:
-        sizes.append(int(sizes[-1] * _NEXT))
+    sizes = sizes_below(min(task.max_basis, n))
     errors, total = np.zeros(len(sizes)), 0.0
     for held in range(_PARTS if n <= _FEW_ROWS else 1):
         learned, out = (np.flatnonzero((task.weight > 0) & chosen) for chosen in (part != held, part == held))
@@ -160,12 +178,9 @@ def errors_held_out(task: Task, unless_plenty: bool, *, oversample: float, cycle
             scale_free=task.scale_free,
         )
         path = prune(smaller, oversample=oversample, cycles=cycles)
-        for i, size in enumerate(sizes):
-            basis = path.basis_at(min(size, len(path.order)))
-            problem = path.at(len(basis.vectors), basis).problem(task.fit_intercept)
-            errors[i] += error_on(problem, basis, problem.best_gcv() if task.alpha is None else task.alpha, X, Y, v)
+        errors += errors_along(path, sizes, task.alpha, task.fit_intercept, X, Y, v)
         total += float(v.sum())
-        del path, basis, problem  # before those of the next part
+        del path  # before that of the next part
     return {"n_basis": np.array(sizes[::-1]), "error": errors[::-1] / total}
 
 

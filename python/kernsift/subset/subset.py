@@ -29,8 +29,10 @@ class SubsetLSSVMRegressor(IncrementalRegression, SubsetBase):
 
     Parameters
     ----------
-    kernel : {"rbf", "laplacian", "matern32", "matern52", "polynomial", "linear"}, default="rbf"
-        As in :class:`OnlineLSSVMRegressor`.
+    kernel : {"rbf", "laplacian", "matern32", "matern52", "polynomial", "linear", "auto"}, default="rbf"
+        As in :class:`OnlineLSSVMRegressor`.  "auto" chooses among rbf, laplacian and matern32 in a fit, by the error of
+        the model as it will be on rows held out: five parts in turn below 2,500 rows, a fifth above, where the worst
+        are dropped after small models.
     gamma : float, array of shape (n_features,), "scale", "standard", "median" or "learn", default="scale"
         Width.  "scale" is one over the sum of the features' variances, "standard" the same with each feature in units
         of its own deviation, "median" 1/(2s²) with s the median distance; "learn" finds one per feature by
@@ -46,8 +48,11 @@ class SubsetLSSVMRegressor(IncrementalRegression, SubsetBase):
         "pruned" begins with ``oversample * max_basis`` random rows and deletes those that cost least; "efvs", "greedy",
         "rpcholesky", "kmeans", "ald" and "random" do not look at y; "online" is the dictionary of
         :class:`OnlineLSSVMRegressor`.  A selector's own kernel is not used.
-    max_basis : int, default=500
-        Most kernels; fewer where the rows span less.
+    max_basis : int or "auto", default=500
+        Most kernels; fewer where the rows span less.  "auto", of "pruned": as many as lower the mean squared error on
+        rows held out by 2 % a doubling.
+    max_basis_limit : int, default=2000
+        Of max_basis="auto".
     size : {"auto", "max", "held-out"}, default="auto"
         Of "pruned", in ``fit``: ``max_basis`` kernels, or the largest size on the path of deletions whose mean squared
         error, on rows held out from choosing, is within 2 % of the smallest: on small or noisy tables fewer can be
@@ -74,6 +79,8 @@ class SubsetLSSVMRegressor(IncrementalRegression, SubsetBase):
     n_jobs : int or None, default=None
         Threads for the sums, the factors and predictions; None is one, -1 all.  ``OMP_NUM_THREADS`` is honoured;
         results do not depend on the number.
+    validation : {"random", "time"}, list of (train, test) or array of shape (n_samples,), default="random"
+        Rows that "auto" holds out: at random, the last fifth, pairs of row numbers, or whole groups, one label a row.
     random_state : int, RandomState or None
         For the random rows.  With an int, ``fit`` does not depend on the order of the rows.
 
@@ -84,6 +91,11 @@ class SubsetLSSVMRegressor(IncrementalRegression, SubsetBase):
     n_basis_, n_samples_seen_ : int
     alpha_ : float
     gamma_ : ndarray of shape (n_features,)
+    kernel_ : str
+    search_ : list of dict
+        With kernel="auto" or max_basis="auto", what was tried, the best first: ``kernel``, ``gamma``, ``error`` (root
+        mean square) with its ``standard_error``, ``seconds``, ``stage`` ("full", "short" if dropped after a small
+        model) and ``splits``.
     cost_, gcv_, noise_variance_ : float or ndarray
     state_ : SubsetState
         The sums, as plain arrays.
@@ -177,9 +189,9 @@ class SubsetLSSVMClassifier(IncrementalClassification, SubsetBase):
 
     Parameters
     ----------
-    kernel, gamma, degree, coef0, alpha, basis, max_basis, size, polish, oversample, cycles, keep_path, keep_sums, \
-fit_intercept, n_jobs, random_state
-        As in :class:`SubsetLSSVMRegressor`.
+    kernel, gamma, degree, coef0, alpha, basis, max_basis, max_basis_limit, size, polish, oversample, cycles, \
+keep_path, keep_sums, fit_intercept, n_jobs, validation, random_state
+        As in :class:`SubsetLSSVMRegressor`; "auto" goes by labels missed, squared errors among equals.
 
     Attributes
     ----------
@@ -188,6 +200,8 @@ fit_intercept, n_jobs, random_state
     n_basis_, n_samples_seen_ : int
     alpha_ : float
     gamma_ : ndarray of shape (n_features,)
+    kernel_, search_
+        As in :class:`SubsetLSSVMRegressor`; an ``error`` is the share of labels missed.
     cost_, gcv_, noise_variance_ : float or ndarray
     state_ : SubsetState
     temperature_ : float

@@ -14,13 +14,15 @@ from sklearn.utils import Bunch, check_X_y
 from .. import _core
 from ..base.arrays import Array
 from ..base.canonical import Table, canonical_table, draw_seed
-from ..base.kernel import TABLE
+from ..base.kernel import TABLE, ChosenKernel, kernel_name
 from ..base.memory import ROW_VECTORS, check_memory
 from ..base.targets import class_targets
 from ..base.validation import Interval, StrOptions, as_targets, check_some_weight, check_weights
 from .search import (
     LONGEST,
+    Aside,
     Problem,
+    Route,
     Run,
     Sample,
     best_stop,
@@ -173,8 +175,9 @@ def learn(
     max_iter: int = 20,
     criterion: str = "auto",
     callback: Callable[[dict[str, Any]], None] | None = None,
+    aside: Aside | None = None,
 ) -> Bunch:
-    """`learn_gamma` on rows in canonical form."""
+    """`learn_gamma` on rows in canonical form, which may have been begun elsewhere (`aside`)."""
     begin = time.perf_counter()
     (n, d), total = table.X.shape, float(table.weight.sum())
     tuned = min(n_rows, n)
@@ -187,8 +190,9 @@ def learn(
         f"learning widths on {tuned} rows and {landmarks} landmarks",
         "lower n_rows or m of learn_gamma, or give gamma as a number",
     )
-    active, unit, sample = _standardised(table, kernel)
-    Y = sample.Y - np.average(sample.Y, axis=0, weights=sample.weight)
+    active, unit, sample, units = _standardised(table, kernel)
+    mean = np.average(sample.Y, axis=0, weights=sample.weight)
+    Y = sample.Y - mean
     spread = float(np.sqrt(sample.weight @ (Y**2).sum(axis=1) + sample.within.sum()))
     if not active.size or len(sample) < 2 or spread == 0.0:
         # nothing to tell widths by: those of "scale", each feature on its own scale
@@ -212,13 +216,23 @@ def learn(
     own = np.full(active.size, -np.log(active.size))  # each feature on its own scale
     raw = -np.log(unit)  # all alike, as gamma given as one number
     raw = raw - np.log(np.exp(raw).sum())
-    one, _ = one_width(problem, raw if isotropic else own)
+    begun = None if aside is None or not aside.fits(len(own)) else aside
+    one = one_width(problem, raw if isotropic else own)[0] if begun is None else begun.one
 
     chosen, how = Run([one], [problem.value(one)]), first
     held_out: dict[str, Any] = {}
     if not isotropic and active.size > 1:
         rest = sample[n_rows : n_rows + MOST_HELD_OUT]
-        chosen, held_out, how = _several_widths(problem, rest, one, own, criterion, max_iter, callback)
+        if aside is not None and aside.X is not None:
+            rest = Sample(units(aside.X), (aside.Y - mean) / scale, aside.weight, np.zeros(len(aside.X)))
+        elif len(rest) < HELD_OUT * len(rows):
+            rest = rest[:0]
+        routes = None if begun is None else begun.routes
+        if routes is None:
+            routes = _routes(problem, one, own, criterion, max_iter)
+        chosen, held_out, how = _several_widths(problem, rest, one, routes, max_iter, callback, aside is not None)
+        if aside is not None:
+            aside.one, aside.routes = one, routes[:1]
     x = chosen.points[-1]
     gamma = np.zeros(d)
     gamma[active] = np.exp(x[:-1]) * unit
@@ -241,36 +255,47 @@ def learned_width(estimator: Any, X: Array, targets: Array, weight: Array) -> Ar
 
 def width_of(estimator: Any, table: Table) -> Array:
     """gamma="learn" of an estimator: the widths; the rest of what was found is kept in its ``learned_gamma_``."""
-    check_kernel(estimator.kernel)
-    found = learn(table, estimator.kernel, bool(estimator.fit_intercept))
+    chosen: ChosenKernel | None = getattr(estimator, "_chosen", None)
+    if chosen is not None and chosen.learned is not None:
+        found = chosen.learned
+    else:
+        kernel = kernel_name(estimator)
+        check_kernel(kernel)
+        found = learn(table, kernel, bool(estimator.fit_intercept))
     estimator.learned_gamma_ = dict(found)
     return found["gamma"]
+
+
+def _routes(problem: Problem, one: Array, own: Array, criterion: str, max_iter: int) -> list[Route]:
+    """The ways from the one width to one a feature that are worth trying."""
+    if len(problem.sample) < TOO_FEW:
+        return [Route(one, problem.criterion)]
+    criteria = ["loo", "evidence"] if criterion == "auto" and len(problem.sample) < FEW_ROWS else [problem.criterion]
+    return routes_from(problem, one, own, criteria, max_iter)
 
 
 def _several_widths(
     problem: Problem,
     rest: Sample,
     one: Array,
-    own: Array,
-    criterion: str,
+    routes: list[Route],
     max_iter: int,
     callback: Callable[[dict[str, Any]], None] | None,
+    coarse: bool = False,
 ) -> tuple[Run, dict[str, Any], str]:
     """From the one width to one a feature, as far as rows held out allow."""
     rows, n = problem.sample, len(problem.sample)
     longest = LONGEST * max_iter
     if n < TOO_FEW:
         return Run([one], [problem.value(one)]), {}, problem.criterion
-    criteria = ["loo", "evidence"] if criterion == "auto" and n < FEW_ROWS else [problem.criterion]
-    routes = routes_from(problem, one, own, criteria, max_iter)
 
     def tell(k: int, value: float) -> None:
         if callback is not None:
             callback({"iteration": k, "criterion": value})
 
-    if len(rest) >= HELD_OUT * n:  # rows to spare: no part has to be learned without them
+    if len(rest):  # rows to spare: no part has to be learned without them
         runs = [run(problem, route, max_iter, longest, tell) for route in routes]
-        steps = watched(longest)
+        steps = watched(longest, coarse)
         errors = np.array([errors_along(problem, r.points, steps, rest) for r in runs]) / rest.weight.sum()
         best, stop = best_stop(steps, errors)
     else:
@@ -286,14 +311,15 @@ def _several_widths(
         start = routes[best].start
         chosen = run(problem, routes[best], stop, stop, tell) if stop > 0 else Run([start], [problem.value(start)])
         runs = [chosen] * len(routes)
-    names = [r.criterion + ("" if i < len(criteria) else ", other start") for i, r in enumerate(routes)]
+    names = [r.criterion + ("" if r.start is one else ", other start") for r in routes]
     held = {"iteration": steps, **dict(zip(names, errors, strict=True))}
     stop = min(stop, len(runs[best].points) - 1)
-    return Run(runs[best].points[: stop + 1], runs[best].values[: stop + 1]), held, routes[best].criterion
+    routes.insert(0, routes.pop(best))  # for a search that begins with them
+    return Run(runs[best].points[: stop + 1], runs[best].values[: stop + 1]), held, routes[0].criterion
 
 
-def _standardised(table: Table, kernel: str) -> tuple[NDArray[np.intp], Array, Sample]:
-    """Columns with a spread, their unit of gamma, and the distinct rows in those units, about their mean."""
+def _standardised(table: Table, kernel: str) -> tuple[NDArray[np.intp], Array, Sample, Callable[[Array], Array]]:
+    """Columns with a spread, their unit of gamma, the distinct rows in those units, and what takes others to them."""
     X, rows = table.X, table.distinct
     Z = X[rows.which] - X[rows.which[0]]  # about a row, so that a large common offset loses nothing
     largest = np.abs(Z).max(axis=0)
@@ -301,7 +327,8 @@ def _standardised(table: Table, kernel: str) -> tuple[NDArray[np.intp], Array, S
         raise ValueError("X spans more than the range of a double in a column: rescale it")
     active = np.flatnonzero(largest > 0)
     Z = Z[:, active] / largest[active]  # squares neither over- nor underflow
-    Z -= np.average(Z, axis=0, weights=rows.weight)
+    middle = np.average(Z, axis=0, weights=rows.weight)
+    Z -= middle
     deviation = np.sqrt(np.average(Z**2, axis=0, weights=rows.weight))
     Z /= deviation
     Z = Z.astype(np.float32).astype(np.float64)  # without the rounding of the units: the search is then the same in any
@@ -313,7 +340,12 @@ def _standardised(table: Table, kernel: str) -> tuple[NDArray[np.intp], Array, S
     mean = rows.mean(table.weight, table.targets)
     off = ((table.targets - mean[rows.group]) ** 2).sum(axis=1)
     within: Array = np.bincount(rows.group, table.weight * off).astype(np.float64)
-    return active, unit, Sample(np.ascontiguousarray(Z), mean, rows.weight, within)
+
+    def units(others: Array) -> Array:
+        Z = (others[:, active] - X[rows.which[0]][active]) / largest[active]
+        return np.ascontiguousarray((Z - middle) / deviation)
+
+    return active, unit, Sample(np.ascontiguousarray(Z), mean, rows.weight, within), units
 
 
 def _report(gamma: Array, unit: Array, active: NDArray[np.intp], chosen: Run, begin: float, **facts: Any) -> Bunch:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -168,6 +168,21 @@ def routes_from(problem: Problem, one: Array, scale: Array, criteria: list[str],
 
 
 @dataclass
+class Aside:
+    """What a search takes from elsewhere and passes on: rows held out, and where other searches began."""
+
+    X: Array | None = None
+    Y: Array = field(default_factory=lambda: np.empty((0, 1)))
+    weight: Array = field(default_factory=lambda: np.empty(0))
+    one: Array = field(default_factory=lambda: np.empty(0))
+    routes: list[Route] | None = None  # after a search the best alone
+
+    def fits(self, d: int) -> bool:
+        """Whether the starts are those of as many columns that vary."""
+        return len(self.one) == d + 1
+
+
+@dataclass
 class Run:
     """The points of one route on one sample."""
 
@@ -184,8 +199,10 @@ def run(problem: Problem, route: Route, max_iter: int, longest: int, tell: Calla
     return Run(points, values)
 
 
-def watched(longest: int) -> NDArray[np.intp]:
-    """Iterations whose widths are tried on rows held out: all of the first few, then ever fewer."""
+def watched(longest: int, coarse: bool = False) -> NDArray[np.intp]:
+    """Iterations whose widths are tried on rows held out: all of the first few unless `coarse`, then ever fewer."""
+    if coarse:
+        return np.unique(np.round(np.geomspace(1, longest + 1, 9)).astype(np.intp)) - 1
     return np.unique(np.round(np.concatenate([np.arange(6), np.geomspace(6, max(longest, 6), 12)])).astype(np.intp))
 
 

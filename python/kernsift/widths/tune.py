@@ -202,6 +202,8 @@ def _family(estimator: Any, criterion: str) -> Callable[..., Iterator[_Width]]:
 
 def _widths(estimator: Any, gammas: Iterable[Any] | None, X: Array, rows: Canonical) -> list[Any]:
     """Widths as numbers, or as arrays where one was given."""
+    if estimator.kernel == "auto":
+        raise ValueError("kernel='auto' is chosen by fit: name the kernel whose width and ridge are to be tuned")
     if gammas is None:
         if estimator.kernel == "linear":
             return [1.0]

@@ -1,0 +1,1 @@
+"""The recommended model of a table."""

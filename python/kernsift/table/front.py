@@ -1,0 +1,345 @@
+"""The front door for a table: one estimator that chooses family, kernel, widths, size and ridge by itself."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.metaestimators import available_if
+
+from ..base.arrays import Array
+from ..base.estimator import Estimator
+from ..base.kernel import parameter, parameters
+from ..base.validation import Interval, did_you_mean, fit_context, forget, is_empty_block, transaction
+from ..dense.lssvm import LSSVMClassifier, LSSVMRegressor
+from ..subset.subset import SubsetLSSVMClassifier, SubsetLSSVMRegressor
+from ..widths.splits import WAYS
+from .report import heavy_tails, report
+
+# small=True: kernels at most.  small=False: rows up to which a kernel on every row competes.
+SMALL, FEW = 500, 5000
+# What the front door decides.
+_OWN = ("validation", "random_state", "n_jobs")
+
+
+@parameters
+class FrontParameters(Estimator):
+    """Parameters of the two estimators."""
+
+    small: bool = parameter("boolean", default=True)
+    time_budget: float | None = parameter(Interval(Real, 0, None, closed="neither"), None, default=None)
+    validation: Any = parameter(set(WAYS), "array-like", default="random")
+    random_state: Any = parameter("random_state", default=None)
+    n_jobs: int | None = parameter(Integral, None, default=None)
+    settings: dict[str, Any] | None = parameter(dict, None, default=None)
+
+
+def _learns(front: Any) -> bool:
+    """Whether the chosen model can learn further rows; before a fit, whether one may."""
+    model = getattr(front, "model_", None)
+    return model is None or hasattr(model, "partial_fit")
+
+
+class Front(FrontParameters):
+    """What both estimators share: the choice, and what the chosen model does."""
+
+    _families: ClassVar[tuple[Any, Any]]  # few kernels, a kernel on every row
+    model_: Any
+
+    # --- the choice ---
+
+    def _candidate(self, family: Any, **how: Any) -> Any:
+        own = {name: getattr(self, name) for name in _OWN if name in _has(family)}
+        model = family(kernel="auto", gamma="learn", **own, **how)
+        given = {} if self.settings is None else self.settings
+        known = sorted(set().union(*(_has(one) for one in self._families)) - set(_OWN))
+        for name in given:
+            if name not in known:
+                hint = did_you_mean(str(name), known)
+                raise ValueError(f"settings holds {name!r}, no parameter of its models{hint}: give {', '.join(known)}")
+        return model.set_params(**{name: value for name, value in given.items() if name in _has(family)})
+
+    def _sparse(self) -> Any:
+        model = self._candidate(self._families[0], max_basis=SMALL if self.small else "auto", keep_path=False)
+        if self.time_budget is not None:
+            model._until = time.perf_counter() + float(self.time_budget)
+        return model
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Choose a model on rows held out, and fit it to all rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,), or of a regressor (n_samples, n_outputs)
+            Targets, or class labels.
+        sample_weight : array-like of shape (n_samples,), optional
+        """
+        begin = time.perf_counter()
+        with transaction(self, "model_", "rivals_", "seconds_", "tails_") as new:
+            model = new._sparse().fit(X, y, sample_weight=sample_weight)
+            rival = new._on_every_row(model, X, y, sample_weight)
+            new.rivals_ = [] if rival is None else [_summary(rival)]
+            if rival is not None and _error(rival) < _error(model):
+                new.rivals_, model = [_summary(model)], rival
+            forget(model, "_until", "_ridge_of_widths")
+            model._in_single = False  # small ridges have large coefficients
+            new.model_ = model
+            new.tails_ = heavy_tails(X)
+            new.seconds_ = time.perf_counter() - begin
+        return self
+
+    def _on_every_row(self, model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
+        """A kernel on every row, where the table is small enough and the model need not be small."""
+        if self.small or model.n_samples_seen_ > FEW or not getattr(model, "search_", None):
+            return None
+        until = getattr(model, "_until", None)
+        if until is not None and time.perf_counter() > until:
+            note = "time_budget ended before a kernel on every row could be tried: give more seconds"
+            warnings.warn(note, UserWarning, stacklevel=3)
+            return None
+        rival = self._candidate(self._families[1])
+        rival._until, rival._ridge_of_widths = until, isinstance(rival.gamma, str) and rival.gamma == "learn"
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="the rows look ordered")  # said already
+            rival.fit(X, y, sample_weight=sample_weight)
+        return rival.set_params(alpha=rival.alpha_)
+
+    # --- the chosen model ---
+
+    def _model(self) -> Any:
+        model = getattr(self, "model_", None)
+        if model is None:
+            raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet. Call 'fit' first.")
+        return model
+
+    def __sklearn_is_fitted__(self) -> bool:
+        model = getattr(self, "model_", None)
+        return model is not None and model.__sklearn_is_fitted__()
+
+    def __getattr__(self, name: str) -> Any:
+        # fitted attributes are those of the chosen model
+        model = vars(self).get("model_")
+        if model is not None and name.endswith("_") and not name.startswith("_"):
+            return getattr(model, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def _go_on(self, X: ArrayLike, y: ArrayLike, *more: Any) -> Self:
+        if is_empty_block(X):
+            return self
+        with transaction(self) as new:
+            model = getattr(new, "model_", None)
+            if model is None:
+                model = new._sparse()
+                new.rivals_, new.seconds_, new.tails_ = [], 0.0, []
+            else:
+                with transaction(model) as copied:
+                    model = copied
+            new.model_ = model.partial_fit(X, y, *more)
+        return self
+
+    @available_if(_learns)
+    def merge(self, *others: Any) -> Self:
+        """Add the rows of other models on the same kernels; see :meth:`SubsetLSSVMRegressor.merge`.
+
+        Parameters
+        ----------
+        *others : fitted estimator or SubsetState
+        """
+        self._model().merge(*(other._model() if isinstance(other, Front) else other for other in others))
+        return self
+
+    def _to_predict(self) -> Self:
+        small = type(self).__new__(type(self))
+        for name, value in vars(self).items():
+            setattr(small, name, self._model()._to_predict() if name == "model_" else value)
+        return small
+
+    def report(self) -> str:
+        """Say what was chosen and why: the error and its standard error, the size, the relevance of the columns."""
+        return report(self, self._model())
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags = self._families[0]().__sklearn_tags__().target_tags
+        return tags
+
+
+class KernelRegressor(RegressorMixin, Front):
+    """The recommended regression for a table: a few hundred kernels, everything chosen by the error on rows held out.
+
+    Candidates are kernels (rbf, laplacian, Matérn 3/2) with one learned width per column, each judged as the final,
+    pruned model on rows that took no part: five parts in turn below 2,500 rows, a fifth above.  With ``small=False``
+    the number of kernels is chosen too, and up to 5,000 rows a kernel on every row competes.
+
+    Parameters
+    ----------
+    small : bool, default=True
+        At most 500 kernels.  False: as many as lower the error by 2 % a doubling, up to 2,000, or one on every row.
+    time_budget : float, optional
+        Seconds for the choice; what was not tried by then is left out, with a warning.  The fit itself comes after.
+    validation : {"random", "time"}, list of (train, test) or array of groups, default="random"
+        Rows the choice is judged on: at random, the last fifth, pairs of row numbers, or whole groups, one label a row.
+    random_state : int, RandomState or None
+    n_jobs : int or None, default=None
+        Threads.
+    settings : dict, optional
+        Further parameters of :class:`SubsetLSSVMRegressor` and :class:`LSSVMRegressor`, such as ``{"max_basis": 200}``.
+
+    Attributes
+    ----------
+    model_ : SubsetLSSVMRegressor or LSSVMRegressor
+        The chosen model; its attributes are attributes here too.
+    search_ : list of dict
+        What was tried: ``kernel``, ``error`` with its ``standard_error``, ``seconds``.
+    kernel_, gamma_, n_basis_, alpha_, noise_variance_
+        Of the chosen model.
+    rivals_ : list of dict
+        Other families that were tried, by their best entry.
+    seconds_ : float
+    tails_ : list of int
+        Columns with values far from the others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernsift import KernelRegressor
+    >>> rng = np.random.default_rng(7)
+    >>> X = rng.uniform(-2, 2, (300, 3))
+    >>> y = np.sin(2 * X[:, 0]) + X[:, 1] ** 2 + 0.1 * rng.standard_normal(300)
+    >>> model = KernelRegressor(random_state=0).fit(X, y)
+    >>> bool(model.score(X, y) > 0.95)
+    True
+    >>> print(model.report().splitlines()[0])  # doctest: +ELLIPSIS
+    KernelRegressor: ... kernels ... on 300 rows and 3 columns
+    """
+
+    _families = (SubsetLSSVMRegressor, LSSVMRegressor)
+
+    def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
+        """Predict, optionally with the standard deviation of a new observation.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        return_std : bool, default=False
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        std : ndarray of the same shape, only with ``return_std=True``
+        """
+        return self._model().predict(X, return_std)
+
+    @available_if(_learns)
+    @fit_context(prefer_skip_nested_validation=False)
+    def partial_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn further rows with the kernels there are; the first rows choose them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like of shape (n_samples,), optional
+        """
+        return self._go_on(X, y, sample_weight)
+
+
+class KernelClassifier(ClassifierMixin, Front):
+    """The recommended classification for a table: as :class:`KernelRegressor`, judged by the labels missed.
+
+    Labels missed on rows held out decide, squared errors of the ±1 targets between those that miss as many.
+
+    Parameters
+    ----------
+    small, time_budget, validation, random_state, n_jobs, settings
+        As in :class:`KernelRegressor`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    model_ : SubsetLSSVMClassifier or LSSVMClassifier
+        The chosen model; its attributes are attributes here too.
+    search_, rivals_, seconds_, tails_, kernel_, gamma_, n_basis_, alpha_
+        As in :class:`KernelRegressor`; errors are shares of labels missed.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from kernsift import KernelClassifier
+    >>> X, y = make_moons(400, noise=0.2, random_state=7)
+    >>> model = KernelClassifier(random_state=0).fit(X[:300], y[:300])
+    >>> bool(model.score(X[300:], y[300:]) > 0.9), model.predict_proba(X[300:]).shape
+    (True, (100, 2))
+    """
+
+    _families = (SubsetLSSVMClassifier, LSSVMClassifier)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the class with the largest score of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        """
+        labels: NDArray[Any] = self._model().predict(X)
+        return labels
+
+    def predict_proba(self, X: ArrayLike) -> Array:
+        """Return the probability of each class, (n_samples, n_classes).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        """
+        probabilities: Array = self._model().predict_proba(X)
+        return probabilities
+
+    def decision_function(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the scores: (n_samples,) for two classes, else (n_samples, n_classes).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        """
+        scores: NDArray[Any] = self._model().decision_function(X)
+        return scores
+
+    @available_if(_learns)
+    @fit_context(prefer_skip_nested_validation=False)
+    def partial_fit(
+        self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn further rows with the kernels there are; the first rows choose them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        classes : array-like, optional
+            All labels the rows can bring; needed in the first call.
+        sample_weight : array-like of shape (n_samples,), optional
+        """
+        return self._go_on(X, y, classes, sample_weight)
+
+
+def _has(family: Any) -> set[str]:
+    return set(family._get_param_names())
+
+
+def _error(model: Any) -> float:
+    """The smallest error on rows held out."""
+    found = getattr(model, "search_", None)
+    return float(np.inf) if not found else float(found[0]["error"])
+
+
+def _summary(model: Any) -> dict[str, Any]:
+    """What is kept of a family that lost."""
+    return {"family": type(model).__name__, "n_basis": int(model.n_basis_), **model.search_[0]}
