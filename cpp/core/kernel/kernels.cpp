@@ -389,8 +389,13 @@ void Panels::remove(Index i) {
   norms_[size_] = 0.0;
 }
 
-Kernel::Kernel(KernelKind kind, Vector gamma, int degree, double coef0, Vector centre)
-    : row_(row_of(kind)), gamma_(std::move(gamma)), centre_(std::move(centre)), degree_(degree), coef0_(coef0) {
+Kernel::Kernel(KernelKind kind, Vector gamma, int degree, double coef0, Vector centre, Warp warp)
+    : row_(row_of(kind)),
+      gamma_(std::move(gamma)),
+      centre_(std::move(centre)),
+      warp_(std::move(warp)),
+      degree_(degree),
+      coef0_(coef0) {
   if (gamma_.size() < 1 || gamma_.size() != centre_.size())
     throw std::invalid_argument("gamma and centre must have one entry per feature");
   if (row_->gamma && !((gamma_.array() >= 0).all() && gamma_.allFinite() && gamma_.maxCoeff() > 0))
@@ -404,6 +409,13 @@ Kernel::Kernel(KernelKind kind, Vector gamma, int degree, double coef0, Vector c
   scale_ = Vector::Ones(gamma_.size());
   if (row_->gamma) scale_ = row_->sum == KernelSum::absolutes ? gamma_ : Vector(gamma_.cwiseSqrt());
   if (!stationary()) centre_.setZero();  // an inner product has its own origin
+  origin_ = centre_;
+  if (warp_.none()) return;
+  if (!stationary()) throw std::invalid_argument("a warp needs a stationary kernel, not " + std::string(row_->name));
+  if (warp_.n_features() != n_features())
+    throw std::invalid_argument("the warp is of " + std::to_string(warp_.n_features()) + " features and gamma of " +
+                                std::to_string(n_features()));
+  warp_.values(centre_.data(), origin_.data());
 }
 
 void Kernel::prepare(const Rows& X, PreparedRows& out) const {
@@ -413,7 +425,11 @@ void Kernel::prepare(const Rows& X, PreparedRows& out) const {
   for (Index r = 0; r < n; ++r) {
     const double* x = X.data() + r * X.outerStride();
     double* z = out.coordinates_.data() + r * d;
-    for (Index j = 0; j < d; ++j) z[j] = (x[j] - centre_[j]) * scale_[j];
+    if (!warp_.none()) {
+      warp_.values(x, z);
+      x = z;
+    }
+    for (Index j = 0; j < d; ++j) z[j] = (x[j] - origin_[j]) * scale_[j];
     if (measured)
       for (Index j = 0; j < d; ++j) z[j] = std::max(-kBeyond, std::min(kBeyond, z[j]));
     out.norms_[r] = norm_like_dot(z, d);
