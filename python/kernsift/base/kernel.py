@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from .._core import Kernel, kernel_table
 from .arrays import Array
 from .validation import NOT_NEGATIVE, POSITIVE, Interval, StrOptions
+from .warp import Warp, metric_arguments
 
 #: What the core knows of each kernel: where it can be learned, moved, exported (cpp/core/kernel/kernels.cpp).
 TABLE = kernel_table()
@@ -42,7 +43,9 @@ class KernelParameters:
     """Parameters of every estimator with a kernel."""
 
     kernel: str = parameter(set(KERNELS), default="rbf")
-    gamma: str | float | ArrayLike = parameter({"scale", "median"}, POSITIVE, "array-like", default="scale")
+    gamma: str | float | ArrayLike | Warp = parameter(
+        {"scale", "median"}, POSITIVE, "array-like", Warp, default="scale"
+    )
     degree: int = parameter(Interval(Integral, 1, 1000, closed="both"), default=3)
     coef0: float = parameter(NOT_NEGATIVE, default=1.0)
 
@@ -51,9 +54,11 @@ class KernelParameters:
 
 @parameters
 class LearningParameters(KernelParameters):
-    """Those of an estimator that can learn its widths: `widths.learn_gamma.learned_width` resolves "learn"."""
+    """Those of an estimator that can learn its metric: `widths.learn_gamma.learned_width` finds it."""
 
-    gamma: str | float | ArrayLike = parameter({"learn", "scale", "median"}, POSITIVE, "array-like", default="scale")
+    gamma: str | float | ArrayLike | Warp = parameter(
+        {"learn", "warp", "scale", "median"}, POSITIVE, "array-like", Warp, default="scale"
+    )
 
 
 KERNEL_CONSTRAINTS = KernelParameters._parameter_constraints
@@ -65,8 +70,8 @@ _MEDIAN_ROWS = 500
 
 
 def wants_learning(gamma: Any) -> bool:
-    """Whether gamma is "learn"."""
-    return isinstance(gamma, str) and gamma == "learn"
+    """Whether gamma is learned: widths, or a warp."""
+    return isinstance(gamma, str) and gamma in ("learn", "warp")
 
 
 def make_kernel(
@@ -76,13 +81,13 @@ def make_kernel(
 
     Rows of X and their weights are what "scale" and "median" are taken from.
     """
-    widths = resolve_gamma(gamma, X, weight, random_state)
+    widths, warp = metric_arguments(resolve_gamma(gamma, X, weight, random_state))
     centre = np.ascontiguousarray(X[0] if centre is None else centre)
-    return Kernel(model.kernel, widths, int(model.degree), float(model.coef0), centre)
+    return Kernel(model.kernel, widths, int(model.degree), float(model.coef0), centre, warp)
 
 
-def resolve_gamma(gamma: str | float | ArrayLike, X: Array, sample_weight: Array, random_state: Any = None) -> Array:
-    """Return one width per feature.
+def resolve_gamma(gamma: Any, X: Array, sample_weight: Array, random_state: Any = None) -> Any:
+    """Return one width per feature, or the warp that was given.
 
     ``"scale"`` is one over the sum of the features' variances: scikit-learn's 1 / (d var(X)) on centred features,
     but unmoved by their offsets, like the kernels.  ``"median"`` is 1 / (2 s^2) with s the median distance between
@@ -90,10 +95,14 @@ def resolve_gamma(gamma: str | float | ArrayLike, X: Array, sample_weight: Array
     and both give 1 / d, right for standardised features.
     """
     d = X.shape[1]
+    if isinstance(gamma, Warp):
+        if gamma.n_features != d:
+            raise ValueError(f"gamma is a Warp of {gamma.n_features} features and X has {d}")
+        return gamma
     if not isinstance(gamma, str):
         return _given_gamma(gamma, d)
-    if gamma == "learn":
-        raise ValueError("gamma='learn' needs rows with targets here: fit first, or give gamma as a number")
+    if wants_learning(gamma):
+        raise ValueError(f"gamma={gamma!r} needs rows with targets here: fit first, or give gamma as a number")
     X, weight = X[sample_weight > 0], sample_weight[sample_weight > 0]
     if len(X) == 0:
         raise ValueError(f"gamma={gamma!r} needs a row of positive weight; give gamma as a number")

@@ -27,6 +27,7 @@ from ..base.validation import (
     transaction,
     validate_data,
 )
+from ..base.warp import widths_of
 from .task import kernel_for
 
 _BLOCK = 4096
@@ -139,7 +140,7 @@ class FeatureVectorSelector(KernelParameters, ClassNamePrefixFeaturesOutMixin, T
         self.path_ = path[kept]
         self.reconstruction_error_ = float(path[-1])
         self._kernel_arguments = kernel.__reduce__()[1]
-        self.gamma_ = kernel.gamma
+        self.gamma_ = widths_of(kernel)
 
     def _select(self, kernel: _core.Kernel, X: Array, rows: Canonical, seed: int) -> tuple[NDArray[np.int64], Array]:
         """Rows chosen and the error after each."""

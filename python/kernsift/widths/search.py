@@ -48,7 +48,10 @@ class Sample:
 
 @dataclass
 class Problem:
-    """The criterion on a sample with its first rows as landmarks.  A point is log widths and log ridge a weight."""
+    """The criterion on a sample with its first rows as landmarks.
+
+    A point is log widths, or the logs of the slopes of a warp, and the log ridge a weight.
+    """
 
     kernel: str
     sample: Sample
@@ -56,17 +59,24 @@ class Problem:
     criterion: str
     toll: float
     fit_intercept: bool
+    warp: tuple[Array, Array] | None = None  # knots and slopes: the latter are not read
     evaluations: int = 0
 
     def __post_init__(self) -> None:
         landmarks = np.ascontiguousarray(self.sample.X[: self.m])
-        settings: dict[str, Any] = {"fit_intercept": self.fit_intercept, "jitter": JITTER, **vars(self.sample)}
+        settings: dict[str, Any] = {
+            "fit_intercept": self.fit_intercept,
+            "jitter": JITTER,
+            "warp": self.warp,
+            **vars(self.sample),
+        }
         self._core = _core.WidthProblem(self.kernel, landmarks=landmarks, **settings)
 
-    def of(self, sample: Sample, m: int | None = None, criterion: str | None = None) -> Problem:
-        """The same on other rows, with at most as many landmarks, or by another criterion."""
+    def of(self, sample: Sample, m: int | None = None, criterion: str | None = None, warp: Any = None) -> Problem:
+        """The same on other rows, with at most as many landmarks, by another criterion, or through a warp."""
         most = min(self.m if m is None else min(m, self.m), len(sample))
-        return Problem(self.kernel, sample, most, criterion or self.criterion, self.toll, self.fit_intercept)
+        how = criterion or self.criterion, self.toll, self.fit_intercept, warp or self.warp
+        return Problem(self.kernel, sample, most, *how)
 
     def value(self, x: Array) -> float:
         """The log criterion (the evidence is a logarithm already)."""
