@@ -548,6 +548,7 @@ class WidthProblem:
         fit_intercept: bool,
         jitter: float,
         warp: tuple[Array, Array] | None = None,
+        prior: float = 0.0,
     ) -> None: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
     def evaluate(

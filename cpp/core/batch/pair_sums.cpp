@@ -26,8 +26,8 @@ void PairSums::add(const ConstMatrixRef& E, const Coordinates& X) {
     for (Index j = 0; j < X.cols(); ++j) {
       const double x = X(i, j), *z = Z_.col(j).data(), *e = E.col(i).data();
       for (Index l = 0; l < signs.size(); ++l) signs[l] = (z[l] > x ? e[l] : 0.0) - (z[l] < x ? e[l] : 0.0);
-      products_.col(j) += signs;           // [BEYOND B11]
-      signed_rows_(j, i) = -signs.sum();   // [BEYOND B11]
+      products_.col(j) += signs;          // [BEYOND B11]
+      signed_rows_(j, i) = -signs.sum();  // [BEYOND B11]
     }
 }
 

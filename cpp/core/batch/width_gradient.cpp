@@ -42,17 +42,17 @@ struct WidthProblem::Parts {
 
 WidthProblem::WidthProblem(KernelKind kind, RowMatrix X, RowMatrix landmarks, const Rows& Y,
                            const ConstVectorRef& weight, const ConstVectorRef& within, bool bias, double jitter,
-                           Warp warp)
-    : kind_(kind), warp_(std::move(warp)), jitter_(jitter), data_{std::move(X),
-                                          std::move(landmarks),
-                                          Y,
-                                          Vector::Zero(Y.cols()),
-                                          weight,
-                                          weight.cwiseSqrt(),
-                                          within,
-                                          weight.sum(),
-                                          0.0,
-                                          bias} {
+                           Warp warp, double prior)
+    : kind_(kind), warp_(std::move(warp)), jitter_(jitter), prior_(prior), data_{std::move(X),
+                                                                                 std::move(landmarks),
+                                                                                 Y,
+                                                                                 Vector::Zero(Y.cols()),
+                                                                                 weight,
+                                                                                 weight.cwiseSqrt(),
+                                                                                 within,
+                                                                                 weight.sum(),
+                                                                                 0.0,
+                                                                                 bias} {
   if (data_.Z.rows() < 1 || data_.X.rows() < 1 || !(data_.v.array() > 0).all())
     throw std::invalid_argument("widths are learned from rows of positive weight and at least one landmark");
   data_.rows = std::max(data_.total, static_cast<double>(data_.X.rows()));
@@ -205,8 +205,7 @@ void WidthProblem::differentiate(const Kernel& kernel, double alpha, bool of_lan
     }
     const auto x = coordinates(now_.x, first, count, d);
     pairs.add(F, x);
-    if (warped)
-      kernel.warp().add_slopes(data_.X.middleRows(first, count), -power * pairs.of_rows(F, x), out.log_gamma);
+    if (warped) kernel.warp().add_slopes(data_.X.middleRows(first, count), -power * pairs.of_rows(F, x), out.log_gamma);
   }
 
   // dJ/dK_Z = alpha (u b' - N), symmetrised, back in kernel coordinates: of the evidence alpha (xi' b b' + A^-1) -
@@ -286,7 +285,10 @@ double WidthProblem::objective(const ConstVectorRef& point, WidthCriterion crite
     (*slope)[d] = out.log_alpha;
     if (moving) slope->tail(coordinates) = Eigen::Map<const Vector>(out.landmarks.data(), coordinates);
   }
-  return is_log ? out.value : std::log(out.value);
+  const double value = is_log ? out.value : std::log(out.value);
+  if (warp_.none()) return value;
+  const double strength = prior_ / data_.rows;
+  return value + strength * warp_.unlikeness(point.head(d), strength, slope);
 }
 
 double WidthProblem::error_on(const ConstVectorRef& point, const Rows& X, const Rows& Y, const ConstVectorRef& weight,

@@ -33,9 +33,10 @@ class WidthProblem {
  public:
   // Equal rows may be given once with their weights added and their targets averaged; `within` is then the part of
   // sum v |y|^2 about the average, per row. jitter is per unit of weight. The landmarks are fixed points.
-  // With a warp its slopes stand in the place of the widths everywhere below; those given are not read.
+  // With a warp its slopes stand in the place of the widths everywhere below. The logs of a feature's slopes have a
+  // normal prior about those given, of variance 1 / prior and up to a common factor: `objective` counts it.
   WidthProblem(KernelKind kind, RowMatrix X, RowMatrix landmarks, const Rows& Y, const ConstVectorRef& weight,
-               const ConstVectorRef& within, bool bias, double jitter, Warp warp = {});
+               const ConstVectorRef& within, bool bias, double jitter, Warp warp = {}, double prior = 0);
 
   Index n_features() const { return data_.X.cols(); }
   Index n_widths() const { return warp_.none() ? n_features() : warp_.n_slopes(); }
@@ -48,8 +49,8 @@ class WidthProblem {
   // The same as a search sees it. A point is log gamma, the log of the ridge per unit of weight, and, where the
   // landmarks move too, their coordinates row after row.
   //
-  // The log criterion (the evidence is a logarithm already) and, if `slope` is given, its gradient; kUnsound and a zero
-  // gradient where the numbers break.
+  // The log criterion (the evidence is a logarithm already), with the prior's part a row, and, if `slope` is given, its
+  // gradient; kUnsound and a zero gradient where the numbers break.
   double objective(const ConstVectorRef& point, WidthCriterion criterion, double toll, Vector* slope);
   static constexpr double kUnsound = 1e3;
   // The weighted sum of squared errors of the model at a point, on other rows.
@@ -86,7 +87,7 @@ class WidthProblem {
 
   KernelKind kind_;
   Warp warp_;
-  double jitter_;
+  double jitter_, prior_;
   Data data_;
   Present now_;
 };

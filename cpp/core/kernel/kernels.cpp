@@ -411,7 +411,7 @@ Kernel::Kernel(KernelKind kind, Vector gamma, int degree, double coef0, Vector c
   if (!stationary()) centre_.setZero();  // an inner product has its own origin
   origin_ = centre_;
   if (warp_.none()) return;
-  if (!stationary()) throw std::invalid_argument("a warp needs a stationary kernel, not " + std::string(row_->name));
+  if (!stationary()) throw std::invalid_argument("gamma: a warp needs a stationary kernel, not " + std::string(row_->name));
   if (warp_.n_features() != n_features())
     throw std::invalid_argument("the warp is of " + std::to_string(warp_.n_features()) + " features and gamma of " +
                                 std::to_string(n_features()));

@@ -81,4 +81,20 @@ void Warp::add_slopes(const Rows& X, const Rows& G, VectorRef out) const {
     }
 }
 
+double Warp::unlikeness(const ConstVectorRef& log_slopes, double scale, Vector* slope) const {
+  double sum = 0;
+  Index first = 0;
+  for (Index j = 0; j < n_features(); ++j) {
+    Index bins = 0;
+    while (bins < n_bins() && rise_(j, bins) > 0) ++bins;
+    if (bins == 0) continue;
+    Eigen::ArrayXd r = log_slopes.segment(first, bins).array() - rise_.row(j).head(bins).transpose().array().log();
+    r -= r.mean();
+    sum += r.square().sum();                                             // [BEYOND B12]
+    if (slope) slope->segment(first, bins) += 2.0 * scale * r.matrix();  // [BEYOND B12]
+    first += bins;
+  }
+  return sum;
+}
+
 }  // namespace kernsift

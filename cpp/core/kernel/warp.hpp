@@ -32,6 +32,9 @@ class Warp {
   // Adds to out (n_slopes(), in the order of `with`) sum_i G(i, j) h_jb(x_ij) slope_jb: the derivative with regard to
   // log slope_jb of what has the derivative G(i, j) with regard to w_j(x_ij).                         [BEYOND B11]
   void add_slopes(const Rows& X, const Rows& G, VectorRef out) const;
+  // How unlike in shape other slopes are, given by their logs: with r the log of their ratios to these, the sum over
+  // the features of sum_b (r_jb - mean_b r_jb)^2. Adds `scale` times its gradient to `slope`, if given.
+  double unlikeness(const ConstVectorRef& log_slopes, double scale, Vector* slope) const;  // [BEYOND B12]
 
  private:
   RowMatrix knots_, slopes_;

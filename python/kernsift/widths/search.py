@@ -25,6 +25,8 @@ LOOK_ROWS, LOOK_LANDMARKS = 1500, 150
 STEPS, FALL, LONGEST = 5, 5e-3, 3
 # A start is looked at on few rows and taken along if it ends there lower than the one width's by this (log criterion).
 AHEAD = 0.1
+# 1 / variance of the prior on the logs of a feature's slopes, about those a search begins with and up to a factor.
+PRIOR = 1.0
 # The one width stays unless others are better by this part on rows held out.
 GAIN = 0.005
 
@@ -59,17 +61,13 @@ class Problem:
     criterion: str
     toll: float
     fit_intercept: bool
-    warp: tuple[Array, Array] | None = None  # knots and slopes: the latter are not read
+    warp: tuple[Array, Array] | None = None  # knots, and slopes that the prior is about
     evaluations: int = 0
 
     def __post_init__(self) -> None:
         landmarks = np.ascontiguousarray(self.sample.X[: self.m])
-        settings: dict[str, Any] = {
-            "fit_intercept": self.fit_intercept,
-            "jitter": JITTER,
-            "warp": self.warp,
-            **vars(self.sample),
-        }
+        settings: dict[str, Any] = {"fit_intercept": self.fit_intercept, "jitter": JITTER, **vars(self.sample)}
+        settings |= {"warp": self.warp, "prior": PRIOR}
         self._core = _core.WidthProblem(self.kernel, landmarks=landmarks, **settings)
 
     def of(self, sample: Sample, m: int | None = None, criterion: str | None = None, warp: Any = None) -> Problem:
@@ -86,6 +84,12 @@ class Problem:
     def __call__(self, x: Array) -> tuple[float, Array]:
         self.evaluations += 1
         return self._core.objective(x, criterion=self.criterion, toll=self.toll, gradient=True)
+
+    def loo_error(self, x: Array) -> float:
+        """Mean squared leave-one-out error, without the prior of a warp."""
+        ridge = float(np.exp(x[-1]) * self.sample.weight.sum())
+        value = self._core.evaluate(np.exp(x[:-1]), ridge, criterion="loo", gradient=False)[0]
+        return np.nan if value is None else value
 
     def error_on(self, x: Array, held_out: Sample) -> float:
         """Weighted sum of squared errors on rows held out."""
