@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from .._core import Kernel, kernel_table
 from .arrays import Array
 from .validation import NOT_NEGATIVE, POSITIVE, Interval, StrOptions
-from .warp import Warp, metric_arguments
+from .warp import Warp
 
 #: What the core knows of each kernel: where it can be learned, moved, exported (cpp/core/kernel/kernels.cpp).
 TABLE = kernel_table()
@@ -81,9 +81,13 @@ def make_kernel(
 
     Rows of X and their weights are what "scale" and "median" are taken from.
     """
-    widths, warp = metric_arguments(resolve_gamma(gamma, X, weight, random_state))
+    metric = resolve_gamma(gamma, X, weight, random_state)
+    more: tuple[Any, ...] = ()
+    if isinstance(metric, Warp):
+        more = ((metric.knots, metric.slopes),)
+        metric = np.ones(metric.n_features)
     centre = np.ascontiguousarray(X[0] if centre is None else centre)
-    return Kernel(model.kernel, widths, int(model.degree), float(model.coef0), centre, warp)
+    return Kernel(model.kernel, metric, int(model.degree), float(model.coef0), centre, *more)
 
 
 def resolve_gamma(gamma: Any, X: Array, sample_weight: Array, random_state: Any = None) -> Any:
@@ -101,7 +105,7 @@ def resolve_gamma(gamma: Any, X: Array, sample_weight: Array, random_state: Any 
         return gamma
     if not isinstance(gamma, str):
         return _given_gamma(gamma, d)
-    if wants_learning(gamma):
+    if gamma in ("learn", "warp"):
         raise ValueError(f"gamma={gamma!r} needs rows with targets here: fit first, or give gamma as a number")
     X, weight = X[sample_weight > 0], sample_weight[sample_weight > 0]
     if len(X) == 0:

@@ -42,6 +42,11 @@ class Warp:
     >>> metric = Warp(knots=[[0, 1, 10], [0, 1]], slopes=[[2, 1], [0.5]])
     >>> metric.transform([[0.5, 0.5], [20.0, 1.0]]).tolist()
     [[1.0, 0.25], [3.0, 0.5]]
+    >>> metric.inverse_transform([[1.0, 0.25]]).tolist()
+    [[0.5, 0.5]]
+    >>> knots, w = metric.curve(0)
+    >>> w.tolist()
+    [0.0, 2.0, 3.0]
     >>> SubsetLSSVMRegressor(gamma=metric).get_params()["gamma"] == metric
     True
     """
@@ -105,13 +110,6 @@ class Warp:
 def widths_of(kernel: Kernel) -> Any:
     """The metric of a kernel: its widths, or its warp."""
     return kernel.gamma if kernel.warp is None else Warp(*kernel.warp)
-
-
-def metric_arguments(metric: Array | Warp) -> tuple[Array, tuple[Array, Array] | None]:
-    """Widths and warp of a kernel with this metric."""
-    if isinstance(metric, Warp):
-        return np.ones(metric.n_features), (metric.knots, metric.slopes)
-    return np.ascontiguousarray(metric), None
 
 
 def _padded(rows: Any, name: str) -> Array:

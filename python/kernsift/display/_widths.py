@@ -47,6 +47,11 @@ class WidthsDisplay(Display):
     >>> display = display.plot(most=2, color="tab:blue")  # again, another way
     >>> [label.get_text() for label in display.ax_.get_yticklabels()][-1]  # the most relevant is on top
     'x0'
+    >>> from kernsift import Warp
+    >>> metric = Warp([[0, 1, 10], [0, 1]], [[2, 1], [0.5]])
+    >>> (ax,) = WidthsDisplay(relevance=[0.9, 0.1], names=["a", "b"], warp=metric).plot_curves(most=1)
+    >>> ax.get_xlabel()
+    'a'
     """
 
     relevance: Array
@@ -118,7 +123,7 @@ class WidthsDisplay(Display):
         """
         if self.warp is None:
             raise ValueError("there are no curves, but one width per feature: fit with gamma='warp'")
-        order = np.argsort(-self.relevance, kind="stable")[:most]
+        order = np.argsort(-np.asarray(self.relevance), kind="stable")[:most]
         if axes is None:
             wide = min(len(order), 3)
             high = -(-len(order) // wide)

@@ -46,7 +46,7 @@ class FeatureVectorSelector(KernelParameters, ClassNamePrefixFeaturesOutMixin, T
     ----------
     kernel : {"rbf", "laplacian", "matern32", "matern52", "polynomial", "linear"}, default="rbf"
         As in :class:`OnlineLSSVMRegressor`.
-    gamma : float, array of shape (n_features,), "scale" or "median", default="scale"
+    gamma : float, array of shape (n_features,), Warp, "scale" or "median", default="scale"
         Width.
     degree, coef0 : int, float
         Of the polynomial kernel.
@@ -76,7 +76,7 @@ class FeatureVectorSelector(KernelParameters, ClassNamePrefixFeaturesOutMixin, T
     path_ : ndarray of shape (n_components_,)
         The same after each choice.
     n_components_ : int
-    gamma_ : ndarray of shape (n_features,)
+    gamma_ : ndarray of shape (n_features,), or Warp
 
     References
     ----------

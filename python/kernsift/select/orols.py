@@ -29,8 +29,9 @@ class OROLSRegressor(Regression, OROLSBase):
     Parameters
     ----------
     kernel : {"rbf", "laplacian", "matern32", "matern52", "polynomial", "linear"}, default="rbf"
-    gamma : float, array of shape (n_features,), "scale", "median" or "learn", default="scale"
-        Width, as in :class:`OnlineLSSVMRegressor`; "learn" finds one per feature by :func:`learn_gamma`.
+    gamma : float, array of shape (n_features,), Warp, "scale", "median", "learn" or "warp", default="scale"
+        Width, as in :class:`OnlineLSSVMRegressor`; "learn" finds one per feature by :func:`learn_gamma`,
+        "warp" a :class:`Warp`.
     degree, coef0 : int, float
         Of the polynomial kernel.
     gammas : list of widths, optional

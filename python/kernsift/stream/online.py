@@ -28,10 +28,11 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
     kernel : {"rbf", "laplacian", "matern32", "matern52", "polynomial", "linear"}, default="rbf"
         With r² = Σγⱼ(xⱼ-x'ⱼ)²: ``exp(-r²)``, ``exp(-Σγⱼ|xⱼ-x'ⱼ|)``, Matérn 3/2 and 5/2 of length 1,
         ``(Σγⱼxⱼx'ⱼ + coef0)^degree``, ``x·x'``.
-    gamma : float, array of shape (n_features,), "scale", "median" or "learn", default="scale"
+    gamma : float, array of shape (n_features,), Warp, "scale", "median", "learn" or "warp", default="scale"
         Width.  "scale" is one over the sum of the features' variances in the first block, "median" 1/(2s²) with s
         the median distance there.  A stream that begins with a single row should be given a number.  "learn" finds one
-        per feature by :func:`learn_gamma` on the first ``learn_rows`` rows; a model with "scale" predicts until then.
+        per feature by :func:`learn_gamma` on the first ``learn_rows`` rows, "warp" a :class:`Warp`; a model with
+        "scale" predicts until then.
         After that they change only when the stream begins again: ``fit``, or ``refit(..., new_widths=True)``.
     degree, coef0 : int, float
         Of the polynomial kernel.
@@ -103,7 +104,7 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
     audit_ : dict
         Counts of rows admitted, evicted and rejected, by rule.
     learned_gamma_ : dict
-        With gamma="learn", what :func:`learn_gamma` found.
+        With gamma="learn" or "warp", what :func:`learn_gamma` found.
 
     References
     ----------

@@ -30,9 +30,9 @@ class SubsetLSSVMRegressor(IncrementalRegression, SubsetBase):
     ----------
     kernel : {"rbf", "laplacian", "matern32", "matern52", "polynomial", "linear"}, default="rbf"
         As in :class:`OnlineLSSVMRegressor`.
-    gamma : float, array of shape (n_features,), "scale", "median" or "learn", default="scale"
+    gamma : float, array of shape (n_features,), Warp, "scale", "median", "learn" or "warp", default="scale"
         Width.  "scale" is one over the sum of the features' variances, "median" 1/(2s²) with s the median distance;
-        "learn" finds one per feature by :func:`learn_gamma`, on 10,000 rows and in seconds.
+        "learn" finds one per feature by :func:`learn_gamma`, on 10,000 rows and in seconds, "warp" a :class:`Warp`.
     degree, coef0 : int, float
         Of the polynomial kernel.
     alpha : float, "gcv" or "loo", default="gcv"
@@ -49,7 +49,7 @@ class SubsetLSSVMRegressor(IncrementalRegression, SubsetBase):
         Of "pruned", in ``fit``: ``max_basis`` kernels, or the largest size on the path of deletions whose mean squared
         error, on rows held out from choosing, is within 2 % of the smallest: on small or noisy tables fewer can be
         better, and GCV, which does not see that the kernels were chosen, cannot tell.  "auto" is "held-out" with
-        gamma="learn" and fewer than 50 rows to a kernel, else "max".
+        gamma="learn" or "warp" and fewer than 50 rows to a kernel, else "max".
     polish : int, default=0
         In ``fit``, iterations in which the centres and widths of the chosen kernels move together down the gradient of
         the leave-one-out error on up to 10,000 rows, as far as it helps on rows held out; try 20.  The centres are no
@@ -80,14 +80,14 @@ class SubsetLSSVMRegressor(IncrementalRegression, SubsetBase):
         The model: f(x) = intercept_ + Σᵢ dual_coef_[i] k(basis_vectors_[i], x).
     n_basis_, n_samples_seen_ : int
     alpha_ : float
-    gamma_ : ndarray of shape (n_features,)
+    gamma_ : ndarray of shape (n_features,), or Warp
     cost_, gcv_, noise_variance_ : float or ndarray
     state_ : SubsetState
         The sums, as plain arrays.
     path_ : dict
         With a size held out: sizes ``n_basis``, their mean squared ``error`` on rows held out.
     learned_gamma_ : dict
-        With gamma="learn", what :func:`learn_gamma` found.
+        With gamma="learn" or "warp", what :func:`learn_gamma` found.
 
     Examples
     --------
