@@ -41,7 +41,8 @@ class OnlineModel(Learning):
         self._needs_ridge("refit")
         if self._warm_up is not None:
             raise ValueError(
-                f"refit needs the widths, and with gamma='learn' they come with row {self.learn_rows} (learn_rows): "
+                f"refit needs the widths, and with gamma={self.gamma!r} they come with row {self.learn_rows} "
+                "(learn_rows): "
                 "use partial_fit until then, or fit"
             )
         if self.window is not None:

@@ -269,7 +269,7 @@ def learn(
             metric = curves.warp(x, active, table.X[0])
             points = [np.exp(p[:-1]) for p in found.points]
             error = problem.loo_error(x) * scale**2
-            parts = curves.spread(x, rows, kernel)
+            parts = curves.parts(x, rows, kernel)
     chosen = Run(points, chosen.values)
     return _report(
         metric, parts, active, chosen, begin, alpha=float(np.exp(x[-1]) * total),

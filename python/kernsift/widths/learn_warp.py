@@ -42,20 +42,22 @@ class Curves:
         warp = self.knots, np.where(np.isfinite(length), mixed, np.nan)
         return problem.of(problem.sample, warp=warp), [Route(start, criterion) for start in starts]
 
-    def warp(self, x: Array, active: NDArray[np.intp], first: Array, at: Array | None = None) -> Warp:
+    def warp(self, x: Array, active: NDArray[np.intp], first: Array) -> Warp:
         """The metric at a point; features that are not active are switched off, at their value in the first row."""
-        knots = [np.array([value]) for value in first]
-        slopes = [np.empty(0)] * len(first)
-        ends = np.cumsum(np.isfinite(self.knots).sum(axis=1) - 1)
-        at = self.given if at is None else at
-        for j, row, rises in zip(active.tolist(), at, np.split(np.exp(x[:-1]), ends[:-1]), strict=True):
-            knots[j], slopes[j] = row[: len(rises) + 1], rises
+        knots, slopes = [np.array([value]) for value in first], [np.empty(0)] * len(first)
+        for j, its_knots, its_slopes in zip(active.tolist(), *self._rows_of(x, self.given), strict=True):
+            knots[j], slopes[j] = its_knots, its_slopes
         return Warp(knots, slopes)
 
-    def spread(self, x: Array, rows: Sample, kernel: str) -> Array:
-        """Variance of each curve over the rows, or standard deviation: its part in their distances."""
-        metric = self.warp(x, np.arange(len(self.knots)), self.knots[:, 0], self.knots)
-        W = metric.transform(rows.X)
+    def _rows_of(self, x: Array, knots: Array) -> tuple[list[Array], list[Array]]:
+        """Knots and slopes of each active feature at a point."""
+        bins = np.isfinite(knots).sum(axis=1) - 1
+        slopes = np.split(np.exp(x[:-1]), np.cumsum(bins)[:-1])
+        return [row[: k + 1] for row, k in zip(knots, bins, strict=True)], slopes
+
+    def parts(self, x: Array, rows: Sample, kernel: str) -> Array:
+        """Variance of each curve over the rows (laplacian: standard deviation): its part in their distances."""
+        W = Warp(*self._rows_of(x, self.knots)).transform(rows.X)
         variance = np.average((W - np.average(W, axis=0, weights=rows.weight)) ** 2, axis=0, weights=rows.weight)
         return np.sqrt(variance) if kernel == "laplacian" else variance
 
