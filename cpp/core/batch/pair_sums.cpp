@@ -1,6 +1,34 @@
 #include "core/batch/pair_sums.hpp"
 
+#include "core/simd/packets.hpp"
+
 namespace kernsift {
+
+namespace {
+
+// Adds e_l sign(z_l - x) to out_l and returns the sum.
+double add_signs(double x, const double* z, const double* e, Index n, double* out) {
+  const Packet at = splat(x);
+  Packet sum = splat(0.0);
+  Index l = 0;
+  for (; l + kLanes <= n; l += kLanes) {
+    const Packet there = load(z + l), value = load(e + l);
+    const Packet above = simd::pand(simd::pcmp_lt(at, there), value);
+    const Packet below = simd::pand(simd::pcmp_lt(there, at), value);
+    const Packet part = simd::psub(above, below);
+    store(out + l, simd::padd(load(out + l), part));  // [BEYOND B11]
+    sum = simd::padd(sum, part);
+  }
+  double total = simd::predux(sum);
+  for (; l < n; ++l) {
+    const double part = (z[l] > x ? e[l] : 0.0) - (z[l] < x ? e[l] : 0.0);
+    out[l] += part;
+    total += part;
+  }
+  return total;
+}
+
+}  // namespace
 
 PairSums::PairSums(KernelSum sum, const Coordinates& Z, bool signs)
     : absolute_(sum == KernelSum::absolutes), Z_(Z), sums_(Vector::Zero(Z.cols())), signs_(signs && absolute_) {
@@ -21,14 +49,9 @@ void PairSums::add(const ConstMatrixRef& E, const Coordinates& X) {
     return;
   }
   signed_rows_.resize(X.cols(), X.rows());
-  Vector signs(Z_.rows());
-  for (Index i = 0; i < X.rows(); ++i)
-    for (Index j = 0; j < X.cols(); ++j) {
-      const double x = X(i, j), *z = Z_.col(j).data(), *e = E.col(i).data();
-      for (Index l = 0; l < signs.size(); ++l) signs[l] = (z[l] > x ? e[l] : 0.0) - (z[l] < x ? e[l] : 0.0);
-      products_.col(j) += signs;          // [BEYOND B11]
-      signed_rows_(j, i) = -signs.sum();  // [BEYOND B11]
-    }
+  for (Index j = 0; j < X.cols(); ++j)
+    for (Index i = 0; i < X.rows(); ++i)
+      signed_rows_(j, i) = -add_signs(X(i, j), Z_.col(j).data(), E.col(i).data(), Z_.rows(), products_.col(j).data());
 }
 
 Vector PairSums::total() const {
