@@ -12,6 +12,7 @@
 
 #include "core/base/arrays.hpp"
 #include "core/base/types.hpp"
+#include "core/kernel/warp.hpp"
 #include "core/stream/model_mutex.hpp"
 
 namespace kernsift {
@@ -104,6 +105,18 @@ inline Strided given_or_new(const py::object& out, Index size) {
   if (out.is_none()) return array(size, size);
   if (!py::isinstance<Strided>(out)) throw std::invalid_argument("out must be an array of doubles");
   return out.cast<Strided>();  // itself: nothing is converted
+}
+
+// --- a warp: (knots, slopes), or None ---
+
+inline Warp to_warp(const py::object& given) {
+  if (given.is_none()) return {};
+  const auto [knots, slopes] = given.cast<std::pair<Array, Array>>();
+  return {rows(knots, -1, "the knots of a warp"), rows(slopes, -1, "the slopes of a warp")};
+}
+inline py::object from_warp(const Warp& warp) {
+  if (warp.none()) return py::none();
+  return py::make_tuple(to_numpy(warp.knots()), to_numpy(warp.slopes()));
 }
 
 inline py::dict to_dict(const Arrays& arrays) {

@@ -95,18 +95,21 @@ void bind_kernel(py::module_& m) {
     return out;
   });
   py::class_<Kernel>(m, "Kernel")
-      .def(py::init([](const std::string& name, const Array& gamma, int degree, double coef0, const Array& centre) {
+      .def(py::init([](const std::string& name, const Array& gamma, int degree, double coef0, const Array& centre,
+                       const py::object& warp) {
              return Kernel(kernel_kind(name), vector(gamma, -1, "gamma"), degree, coef0,
-                           vector(centre, gamma.size(), "centre"));
+                           vector(centre, gamma.size(), "centre"), to_warp(warp));
            }),
            py::arg("name"), py::arg("gamma").noconvert(), py::arg("degree"), py::arg("coef0"),
-           py::arg("centre").noconvert())
+           py::arg("centre").noconvert(), py::arg("warp") = py::none())
       .def("__reduce__",
            [](const Kernel& k) {
-             return py::make_tuple(py::type::of<Kernel>(),
-                                   py::make_tuple(k.row().name, vector_to_numpy(k.gamma()), k.degree(), k.coef0(),
-                                                  vector_to_numpy(k.centre())));
+             py::tuple arguments = py::make_tuple(k.row().name, vector_to_numpy(k.gamma()), k.degree(), k.coef0(),
+                                                  vector_to_numpy(k.centre()));
+             if (!k.warp().none()) arguments = arguments + py::make_tuple(from_warp(k.warp()));
+             return py::make_tuple(py::type::of<Kernel>(), arguments);
            })
+      .def_property_readonly("warp", [](const Kernel& k) { return from_warp(k.warp()); })
       .def_property_readonly("name", [](const Kernel& k) { return k.row().name; })
       .def_property_readonly("stationary", &Kernel::stationary)
       .def_property_readonly("gamma", [](const Kernel& k) { return vector_to_numpy(k.gamma()); })

@@ -283,6 +283,8 @@ void bind_engine(py::module_& m, const char* name) {
           [](const Model& self, const Array& widths) {
             const auto more = vector(widths, -1, "widths");
             const Index d = self.kernel.n_features(), count = more.size();
+            if (!self.kernel.warp().none())
+              throw std::invalid_argument("features cannot be added to a warp: give gamma as a number");
             Vector gamma(d + count), centre = Vector::Zero(d + count);
             gamma << self.kernel.gamma(), more;
             centre.head(d) = self.kernel.centre();

@@ -15,20 +15,20 @@ struct BoundWidths {
 
 std::unique_ptr<BoundWidths> make_widths(const std::string& kernel, const Array& X, const Array& landmarks,
                                          const Array& Y, const Array& weight, const Array& within, bool fit_intercept,
-                                         double jitter) {
+                                         double jitter, const py::object& warp, double prior) {
   const auto x = rows(X, -1, "X");
   const auto z = rows(landmarks, x.cols(), "landmarks");
   const auto y = rows(Y, -1, "Y");
   if (y.rows() != x.rows()) throw std::invalid_argument("X and Y must have as many rows as each other");
   const auto v = vector(weight, x.rows(), "weight"), s = vector(within, x.rows(), "within");
-  return std::unique_ptr<BoundWidths>(
-      new BoundWidths{WidthProblem(kernel_kind(kernel), x, z, y, v, s, fit_intercept, jitter), {}});
+  return std::unique_ptr<BoundWidths>(new BoundWidths{
+      WidthProblem(kernel_kind(kernel), x, z, y, v, s, fit_intercept, jitter, to_warp(warp), prior), {}});
 }
 
 // (value, d/d log gamma, d/d log alpha, d/d landmarks or None); the value is None where the numbers break.
 py::tuple evaluate(BoundWidths& self, const Array& gamma, double alpha, const std::string& criterion, double toll,
                    bool gradient, const py::object& landmarks) {
-  const Vector g = vector(gamma, self.problem.n_features(), "gamma");
+  const Vector g = vector(gamma, self.problem.n_widths(), "gamma");
   const WidthCriterion what = width_criterion(criterion);
   const bool move = !landmarks.is_none();
   RowMatrix z;
@@ -67,7 +67,7 @@ py::object objective(BoundWidths& self, const Array& point, const std::string& c
 
 double error_on(BoundWidths& self, const Array& point, const Array& X, const Array& Y, const Array& weight,
                 const Array& within) {
-  const auto p = vector(point, self.problem.n_features() + 1, "point");
+  const auto p = vector(point, self.problem.n_widths() + 1, "point");
   const auto x = rows(X, self.problem.n_features(), "X");
   const auto y = rows(Y, -1, "Y");
   const auto v = vector(weight, x.rows(), "weight"), s = vector(within, x.rows(), "within");
@@ -84,7 +84,7 @@ void bind_widths(py::module_& m) {
   py::class_<BoundWidths>(m, "WidthProblem")
       .def(py::init(&make_widths), py::arg("kernel"), named, py::arg("X").noconvert(), py::arg("landmarks").noconvert(),
            py::arg("Y").noconvert(), py::arg("weight").noconvert(), py::arg("within").noconvert(),
-           py::arg("fit_intercept"), py::arg("jitter"))
+           py::arg("fit_intercept"), py::arg("jitter"), py::arg("warp") = py::none(), py::arg("prior") = 0.0)
       .def("__reduce__",
            [](const BoundWidths&) -> py::object {
              throw py::type_error("a WidthProblem is made for one search and is not stored");

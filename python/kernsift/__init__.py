@@ -5,6 +5,7 @@ from .base.loader import load_core as _load_core
 _load_core()
 
 from .base.config import build_config  # noqa: E402
+from .base.warp import Warp  # noqa: E402
 from .dense.lssvm import LSSVMClassifier, LSSVMRegressor  # noqa: E402
 from .dense.sparse_lssvm import SparseLSSVMClassifier, SparseLSSVMRegressor  # noqa: E402
 from .io.model_file import load  # noqa: E402
@@ -41,6 +42,7 @@ __all__ = [
     "SubsetLSSVMClassifier",
     "SubsetLSSVMRegressor",
     "TuningResult",
+    "Warp",
     "__version__",
     "build_config",
     "lag_embed",

@@ -102,3 +102,13 @@ def differences(f: Callable[[Array], float], at: Array, step: float) -> Array:
         near, far = f(at + e) - f(at - e), f(at + 2 * e) - f(at - 2 * e)
         out.flat[j] = (8 * near - far) / (12 * step)
     return out
+
+
+def curves(X: Array, knots: list[Array], slopes: list[Array]) -> Array:
+    """Monotone curves of the features: each rises by its slopes from knot to knot, and is constant outside."""
+    out = np.zeros_like(X)
+    for i in range(X.shape[0]):
+        for j in range(X.shape[1]):
+            for first, last, rise in zip(knots[j][:-1], knots[j][1:], slopes[j], strict=True):
+                out[i, j] += rise * min(max((X[i, j] - first) / (last - first), 0.0), 1.0)
+    return out

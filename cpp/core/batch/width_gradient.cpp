@@ -6,6 +6,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "core/batch/pair_sums.hpp"
 #include "core/kernel/gram.hpp"
 #include "core/ridge/evidence.hpp"
 #include "core/ridge/gcv.hpp"
@@ -16,44 +17,6 @@ namespace kernsift {
 namespace {
 
 constexpr Index kGradientTile = 256;
-
-// sum over pairs of E(l, i) (x_ij - z_lj)^2, or of E(l, i) |x_ij - z_lj|, for each feature j, while tiles of E arrive.
-class PairSums {
- public:
-  PairSums(KernelSum sum, const Eigen::Map<const RowMatrix>& Z, bool of_landmarks)
-      : absolute_(sum == KernelSum::absolutes),
-        of_landmarks_(of_landmarks && !absolute_),
-        Z_(Z),
-        sums_(Vector::Zero(Z.cols())) {
-    if (!absolute_) {
-      products_ = Matrix::Zero(Z.rows(), Z.cols());
-      rows_ = Vector::Zero(Z.rows());
-    }
-  }
-
-  void add(const ConstMatrixRef& E, const Eigen::Map<const RowMatrix>& X) {
-    if (absolute_) {
-      for (Index i = 0; i < X.rows(); ++i)
-        for (Index j = 0; j < X.cols(); ++j) sums_[j] += E.col(i).dot((Z_.col(j).array() - X(i, j)).abs().matrix());
-      return;
-    }
-    products_.noalias() += E * X;                                                  // [BEYOND B3]
-    rows_ += E.rowwise().sum();                                                    // [BEYOND B3]
-    sums_.noalias() += X.cwiseAbs2().transpose() * E.colwise().sum().transpose();  // [BEYOND B3]
-  }
-
-  Vector total() const {
-    if (absolute_) return sums_;
-    return sums_ + Z_.cwiseAbs2().transpose() * rows_ - 2.0 * Z_.cwiseProduct(products_).colwise().sum().transpose();
-  }
-  // Half the derivative of the sums of squares with regard to the z's, with the E's held.
-  Matrix of_landmarks() const { return of_landmarks_ ? Matrix(rows_.asDiagonal() * Z_ - products_) : Matrix(); }
-
- private:
-  bool absolute_, of_landmarks_;
-  Matrix Z_, products_;
-  Vector rows_, sums_;
-};
 
 Eigen::Map<const RowMatrix> coordinates(const PreparedRows& rows, Index first, Index count, Index n_features) {
   return {rows.coordinates(first), count, n_features};
@@ -78,17 +41,18 @@ struct WidthProblem::Parts {
 };
 
 WidthProblem::WidthProblem(KernelKind kind, RowMatrix X, RowMatrix landmarks, const Rows& Y,
-                           const ConstVectorRef& weight, const ConstVectorRef& within, bool bias, double jitter)
-    : kind_(kind), jitter_(jitter), data_{std::move(X),
-                                          std::move(landmarks),
-                                          Y,
-                                          Vector::Zero(Y.cols()),
-                                          weight,
-                                          weight.cwiseSqrt(),
-                                          within,
-                                          weight.sum(),
-                                          0.0,
-                                          bias} {
+                           const ConstVectorRef& weight, const ConstVectorRef& within, bool bias, double jitter,
+                           Warp warp, double prior)
+    : kind_(kind), warp_(std::move(warp)), jitter_(jitter), prior_(prior), data_{std::move(X),
+                                                                                 std::move(landmarks),
+                                                                                 Y,
+                                                                                 Vector::Zero(Y.cols()),
+                                                                                 weight,
+                                                                                 weight.cwiseSqrt(),
+                                                                                 within,
+                                                                                 weight.sum(),
+                                                                                 0.0,
+                                                                                 bias} {
   if (data_.Z.rows() < 1 || data_.X.rows() < 1 || !(data_.v.array() > 0).all())
     throw std::invalid_argument("widths are learned from rows of positive weight and at least one landmark");
   data_.rows = std::max(data_.total, static_cast<double>(data_.X.rows()));
@@ -211,7 +175,10 @@ void WidthProblem::differentiate(const Kernel& kernel, double alpha, bool of_lan
     }
   }
 
-  PairSums pairs(kernel.row().sum, coordinates(now_.z, 0, m, d), of_landmarks);
+  const bool warped = !kernel.warp().none();
+  const double power = kernel.row().sum == KernelSum::squares ? 2.0 : 1.0;  // of a distance
+  if (warped) out.log_gamma = Vector::Zero(n_widths());
+  PairSums pairs(kernel.row().sum, coordinates(now_.z, 0, m, d), warped);
   const bool own = kernel.row().slope != kernel.row().block;
   if (own) now_.slope.resize(now_.panels.padded(), std::max(kGradientTile, m));
   now_.F.resize(m, kGradientTile);
@@ -236,7 +203,9 @@ void WidthProblem::differentiate(const Kernel& kernel, double alpha, bool of_lan
     } else {
       F.array() *= K.middleCols(first, count).array();
     }
-    pairs.add(F, coordinates(now_.x, first, count, d));
+    const auto x = coordinates(now_.x, first, count, d);
+    pairs.add(F, x);
+    if (warped) kernel.warp().add_slopes(data_.X.middleRows(first, count), -power * pairs.of_rows(F, x), out.log_gamma);
   }
 
   // dJ/dK_Z = alpha (u b' - N), symmetrised, back in kernel coordinates: of the evidence alpha (xi' b b' + A^-1) -
@@ -258,7 +227,7 @@ void WidthProblem::differentiate(const Kernel& kernel, double alpha, bool of_lan
     GZ -= (parts.log_det * alpha) * prior.llt().solve(Matrix::Identity(m, m));
   }
   out.log_alpha = GZ.cwiseProduct(now_.KZ).sum();
-  PairSums landmark_pairs(kernel.row().sum, coordinates(now_.z, 0, m, d), of_landmarks);
+  PairSums landmark_pairs(kernel.row().sum, coordinates(now_.z, 0, m, d), warped);
   if (own) {
     kernel.slope(now_.panels, now_.z, 0, m, now_.slope.leftCols(m));
     GZ.array() *= now_.slope.topLeftCorner(m, m).array();
@@ -266,6 +235,11 @@ void WidthProblem::differentiate(const Kernel& kernel, double alpha, bool of_lan
     GZ.array() *= now_.KZ.array();
   }
   landmark_pairs.add(GZ, coordinates(now_.z, 0, m, d));
+  if (warped) {
+    const RowMatrix by_landmarks = -power * (pairs.of_landmarks() + 2.0 * landmark_pairs.of_landmarks());
+    kernel.warp().add_slopes(data_.Z, by_landmarks, out.log_gamma);
+    return;
+  }
   out.log_gamma = -(pairs.total() + landmark_pairs.total());  // the coordinates carry gamma
   if (of_landmarks && kernel.row().smooth)
     out.landmarks =
@@ -274,7 +248,10 @@ void WidthProblem::differentiate(const Kernel& kernel, double alpha, bool of_lan
 
 Kernel WidthProblem::kernel_at(const Vector& gamma, double alpha) const {
   // Measured from the mean of the landmarks: the sums of squares in the gradient lose least there.
-  Kernel kernel(kind_, gamma, 1, 0.0, data_.Z.colwise().mean().transpose());
+  const Vector centre = data_.Z.colwise().mean().transpose();
+  const bool plain = warp_.none();
+  Kernel kernel(kind_, plain ? gamma : Vector(Vector::Ones(n_features())), 1, 0.0, centre,
+                plain ? Warp() : warp_.with(gamma));
   if (!kernel.row().slope) throw std::invalid_argument("this kernel has no slope, so its widths cannot be learned");
   if (!(alpha > 0)) throw std::invalid_argument("alpha must be positive");
   return kernel;
@@ -282,6 +259,7 @@ Kernel WidthProblem::kernel_at(const Vector& gamma, double alpha) const {
 
 WidthValue WidthProblem::evaluate(const Vector& gamma, double alpha, WidthCriterion criterion, double toll,
                                   bool gradient, bool of_landmarks) {
+  if (of_landmarks && !warp_.none()) throw std::invalid_argument("landmarks move under plain widths only");
   const Kernel kernel = kernel_at(gamma, alpha);
   WidthValue out;
   Parts parts;
@@ -292,11 +270,11 @@ WidthValue WidthProblem::evaluate(const Vector& gamma, double alpha, WidthCriter
 }
 
 double WidthProblem::objective(const ConstVectorRef& point, WidthCriterion criterion, double toll, Vector* slope) {
-  const Index d = n_features(), m = data_.Z.rows();
+  const Index d = n_widths(), m = data_.Z.rows(), coordinates = m * n_features();
   const bool moving = point.size() > d + 1;
-  if (point.size() != d + 1 + (moving ? m * d : 0))
+  if (point.size() != d + 1 + (moving ? coordinates : 0))
     throw std::invalid_argument("a point holds log widths, a log ridge and perhaps every landmark");
-  if (moving) data_.Z = Eigen::Map<const RowMatrix>(point.data() + d + 1, m, d);
+  if (moving) data_.Z = Eigen::Map<const RowMatrix>(point.data() + d + 1, m, n_features());
   if (slope) slope->setZero(point.size());
   const bool is_log = criterion == WidthCriterion::evidence;
   const Vector gamma = point.head(d).array().exp();
@@ -305,14 +283,17 @@ double WidthProblem::objective(const ConstVectorRef& point, WidthCriterion crite
   if (slope) {
     slope->head(d) = out.log_gamma;
     (*slope)[d] = out.log_alpha;
-    if (moving) slope->tail(m * d) = Eigen::Map<const Vector>(out.landmarks.data(), m * d);
+    if (moving) slope->tail(coordinates) = Eigen::Map<const Vector>(out.landmarks.data(), coordinates);
   }
-  return is_log ? out.value : std::log(out.value);
+  const double value = is_log ? out.value : std::log(out.value);
+  if (warp_.none()) return value;
+  const double strength = prior_ / data_.rows;
+  return value + strength * warp_.unlikeness(point.head(d), strength, slope);
 }
 
 double WidthProblem::error_on(const ConstVectorRef& point, const Rows& X, const Rows& Y, const ConstVectorRef& weight,
                               const ConstVectorRef& within) {
-  const Index d = n_features(), m = data_.Z.rows();
+  const Index d = n_widths(), m = data_.Z.rows();
   const double alpha = std::exp(point[d]) * data_.total;
   const Kernel kernel = kernel_at(point.head(d).array().exp(), alpha);
   if (!factor(kernel, alpha)) return std::numeric_limits<double>::infinity();

@@ -1,4 +1,5 @@
-// The error of a small subset-of-regressors model and its gradient with regard to one width per feature.
+// The error of a small subset-of-regressors model and its gradient with regard to one width per feature, or to the
+// slopes of a warp.
 //
 //   A = S'S + alpha K_Z + jitter I,  S = V^1/2 K (rows k(x_i, Z), centred about their mean if there is a bias),
 //   b = A^-1 S't,  t = V^1/2 y,  rho = t - S b,  g_i = s_i'A^-1 s_i
@@ -23,7 +24,7 @@ WidthCriterion width_criterion(const std::string& name);  // throws std::invalid
 struct WidthValue {
   bool sound = false;  // false: A is not positive definite to working precision, and there is nothing else
   double value = 0;    // the criterion (of loo and gcv not its logarithm)
-  Vector log_gamma;    // (d), with regard to log gamma_j
+  Vector log_gamma;    // (n_widths()), with regard to log gamma_j, or to the logs of the slopes
   double log_alpha = 0;
   RowMatrix landmarks;  // (m, d), with regard to the landmarks; empty for laplacian, or if not requested
 };
@@ -32,10 +33,13 @@ class WidthProblem {
  public:
   // Equal rows may be given once with their weights added and their targets averaged; `within` is then the part of
   // sum v |y|^2 about the average, per row. jitter is per unit of weight. The landmarks are fixed points.
+  // With a warp its slopes stand in the place of the widths everywhere below. The logs of a feature's slopes have a
+  // normal prior about those given, of variance 1 / prior and up to a common factor: `objective` counts it.
   WidthProblem(KernelKind kind, RowMatrix X, RowMatrix landmarks, const Rows& Y, const ConstVectorRef& weight,
-               const ConstVectorRef& within, bool bias, double jitter);
+               const ConstVectorRef& within, bool bias, double jitter, Warp warp = {}, double prior = 0);
 
   Index n_features() const { return data_.X.cols(); }
+  Index n_widths() const { return warp_.none() ? n_features() : warp_.n_slopes(); }
   const RowMatrix& landmarks() const { return data_.Z; }
   void set_landmarks(RowMatrix landmarks);
 
@@ -45,8 +49,8 @@ class WidthProblem {
   // The same as a search sees it. A point is log gamma, the log of the ridge per unit of weight, and, where the
   // landmarks move too, their coordinates row after row.
   //
-  // The log criterion (the evidence is a logarithm already) and, if `slope` is given, its gradient; kUnsound and a zero
-  // gradient where the numbers break.
+  // The log criterion (the evidence is a logarithm already), with the prior's part a row, and, if `slope` is given, its
+  // gradient; kUnsound and a zero gradient where the numbers break.
   double objective(const ConstVectorRef& point, WidthCriterion criterion, double toll, Vector* slope);
   static constexpr double kUnsound = 1e3;
   // The weighted sum of squared errors of the model at a point, on other rows.
@@ -82,7 +86,8 @@ class WidthProblem {
   };
 
   KernelKind kind_;
-  double jitter_;
+  Warp warp_;
+  double jitter_, prior_;
   Data data_;
   Present now_;
 };

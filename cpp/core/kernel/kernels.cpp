@@ -351,46 +351,13 @@ KernelKind kernel_kind(const std::string& name) {
   throw std::invalid_argument("kernel '" + name + "' is unknown");
 }
 
-void PreparedRows::resize(Index rows, Index features) {
-  size_ = rows;
-  stride_ = features;
-  if (static_cast<Index>(coordinates_.size()) < rows * features) coordinates_.resize(rows * features);
-  if (norms_.size() < rows) {
-    norms_.resize(rows);
-    far_.resize(rows);
-  }
-}
-
-void Panels::reserve(Index n) {
-  const Index padded = round_up(n, kPanel);
-  if (static_cast<Index>(norms_.size()) >= padded) return;
-  coordinates_.resize(padded * n_features_, 0.0);
-  norms_.resize(padded, 0.0);
-}
-
-void Panels::append(const double* coordinates, double norm) {
-  reserve(grown_capacity(static_cast<Index>(norms_.size()), size_ + 1));
-  ++size_;
-  set(size_ - 1, coordinates, norm);
-}
-
-void Panels::set(Index i, const double* coordinates, double norm) {
-  for (Index j = 0; j < n_features_; ++j) at(i, j) = coordinates[j];
-  norms_[i] = norm;
-}
-
-void Panels::remove(Index i) {
-  for (Index k = i; k + 1 < size_; ++k) {
-    for (Index j = 0; j < n_features_; ++j) at(k, j) = at(k + 1, j);
-    norms_[k] = norms_[k + 1];
-  }
-  --size_;
-  for (Index j = 0; j < n_features_; ++j) at(size_, j) = 0.0;
-  norms_[size_] = 0.0;
-}
-
-Kernel::Kernel(KernelKind kind, Vector gamma, int degree, double coef0, Vector centre)
-    : row_(row_of(kind)), gamma_(std::move(gamma)), centre_(std::move(centre)), degree_(degree), coef0_(coef0) {
+Kernel::Kernel(KernelKind kind, Vector gamma, int degree, double coef0, Vector centre, Warp warp)
+    : row_(row_of(kind)),
+      gamma_(std::move(gamma)),
+      centre_(std::move(centre)),
+      warp_(std::move(warp)),
+      degree_(degree),
+      coef0_(coef0) {
   if (gamma_.size() < 1 || gamma_.size() != centre_.size())
     throw std::invalid_argument("gamma and centre must have one entry per feature");
   if (row_->gamma && !((gamma_.array() >= 0).all() && gamma_.allFinite() && gamma_.maxCoeff() > 0))
@@ -404,6 +371,14 @@ Kernel::Kernel(KernelKind kind, Vector gamma, int degree, double coef0, Vector c
   scale_ = Vector::Ones(gamma_.size());
   if (row_->gamma) scale_ = row_->sum == KernelSum::absolutes ? gamma_ : Vector(gamma_.cwiseSqrt());
   if (!stationary()) centre_.setZero();  // an inner product has its own origin
+  origin_ = centre_;
+  if (warp_.none()) return;
+  if (!stationary())
+    throw std::invalid_argument("gamma: a warp needs a stationary kernel, not " + std::string(row_->name));
+  if (warp_.n_features() != n_features())
+    throw std::invalid_argument("the warp is of " + std::to_string(warp_.n_features()) + " features and gamma of " +
+                                std::to_string(n_features()));
+  warp_.values(centre_.data(), origin_.data());
 }
 
 void Kernel::prepare(const Rows& X, PreparedRows& out) const {
@@ -413,7 +388,11 @@ void Kernel::prepare(const Rows& X, PreparedRows& out) const {
   for (Index r = 0; r < n; ++r) {
     const double* x = X.data() + r * X.outerStride();
     double* z = out.coordinates_.data() + r * d;
-    for (Index j = 0; j < d; ++j) z[j] = (x[j] - centre_[j]) * scale_[j];
+    if (!warp_.none()) {
+      warp_.values(x, z);
+      x = z;
+    }
+    for (Index j = 0; j < d; ++j) z[j] = (x[j] - origin_[j]) * scale_[j];
     if (measured)
       for (Index j = 0; j < d; ++j) z[j] = std::max(-kBeyond, std::min(kBeyond, z[j]));
     out.norms_[r] = norm_like_dot(z, d);

@@ -8,6 +8,8 @@
 //   polynomial  (sum_j gamma_j x_j x'_j + coef0)^degree
 //   linear      x . x'
 //
+// Stationary kernels may measure w_j(x_j), monotone functions of the features (warp.hpp), in the place of x_j.
+//
 // Contract (each sentence has a test in tests/base/test_kernels.py or cpp/tests):
 // * A value depends on the two samples only: not on its place in a vector, the block, or the thread. Every pair is
 //   summed over the features in the same order by the same instructions, and panels are padded to whole packets,
@@ -22,6 +24,7 @@
 #include <vector>
 
 #include "core/base/types.hpp"
+#include "core/kernel/warp.hpp"
 
 namespace kernsift {
 
@@ -110,12 +113,13 @@ class Panels {
 class Kernel {
  public:
   // gamma, centre: (d,). Throws std::invalid_argument where a parameter is out of range for the kernel.
-  Kernel(KernelKind kind, Vector gamma, int degree, double coef0, Vector centre);
+  Kernel(KernelKind kind, Vector gamma, int degree, double coef0, Vector centre, Warp warp = {});
 
   const KernelRow& row() const { return *row_; }
   KernelKind kind() const { return row_->kind; }
   const Vector& gamma() const { return gamma_; }
   const Vector& centre() const { return centre_; }
+  const Warp& warp() const { return warp_; }  // none() without one
   int degree() const { return degree_; }
   double coef0() const { return coef0_; }
   Index n_features() const { return gamma_.size(); }
@@ -147,7 +151,8 @@ class Kernel {
 
  private:
   const KernelRow* row_;
-  Vector gamma_, centre_, scale_;
+  Vector gamma_, centre_, scale_, origin_;  // origin: the centre as it is measured
+  Warp warp_;
   int degree_;
   double coef0_;
 };

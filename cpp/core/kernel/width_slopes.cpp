@@ -1,6 +1,7 @@
 #include "core/kernel/width_slopes.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "core/base/parallel.hpp"
 #include "core/kernel/gram.hpp"
@@ -18,6 +19,8 @@ Vector width_slopes(const Kernel& kernel, const Rows& X, const Rows& Z, const Ro
   PreparedRows prepared;
   kernel.prepare(Z, prepared);
   const Panels elements = panels_of(prepared, 0, m, d);
+  if (!kernel.warp().none())
+    throw std::invalid_argument("a gradient with regard to gamma needs a kernel without a warp");
   const bool squares = kernel.row().sum == KernelSum::squares;
   Matrix parts = Matrix::Zero(d, std::max<Index>(tasks, 1));
   Matrix nothing(elements.padded(), 0);

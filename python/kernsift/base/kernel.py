@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from .._core import Kernel, kernel_table
 from .arrays import Array
 from .validation import NOT_NEGATIVE, POSITIVE, Interval, StrOptions
+from .warp import Warp
 
 #: What the core knows of each kernel: where it can be learned, moved, exported (cpp/core/kernel/kernels.cpp).
 TABLE = kernel_table()
@@ -48,7 +49,7 @@ class KernelParameters:
     """Parameters of every estimator with a kernel."""
 
     kernel: str = parameter(set(KERNELS), default="rbf")
-    gamma: str | float | ArrayLike = parameter(set(SCALES), POSITIVE, "array-like", default="scale")
+    gamma: str | float | ArrayLike | Warp = parameter(set(SCALES), POSITIVE, "array-like", Warp, default="scale")
     degree: int = parameter(Interval(Integral, 1, 1000, closed="both"), default=3)
     coef0: float = parameter(NOT_NEGATIVE, default=1.0)
 
@@ -57,9 +58,11 @@ class KernelParameters:
 
 @parameters
 class LearningParameters(KernelParameters):
-    """Those of an estimator that can learn its widths: `widths.learn_gamma.learned_width` resolves "learn"."""
+    """Those of an estimator that can learn its metric: `widths.learn_gamma.learned_width` finds it."""
 
-    gamma: str | float | ArrayLike = parameter({"learn", *SCALES}, POSITIVE, "array-like", default="scale")
+    gamma: str | float | ArrayLike | Warp = parameter(
+        {"learn", "warp", *SCALES}, POSITIVE, "array-like", Warp, default="scale"
+    )
 
 
 KERNEL_CONSTRAINTS = KernelParameters._parameter_constraints
@@ -89,8 +92,8 @@ def kernel_name(model: KernelParameters) -> str:
 
 
 def wants_learning(gamma: Any) -> bool:
-    """Whether gamma is "learn"."""
-    return isinstance(gamma, str) and gamma == "learn"
+    """Whether gamma is learned: widths, or a warp."""
+    return isinstance(gamma, str) and gamma in ("learn", "warp")
 
 
 def is_scale_free(gamma: Any) -> bool:
@@ -133,15 +136,17 @@ def make_kernel(
     """
     chosen: ChosenKernel | None = getattr(model, "_chosen", None)
     name = model.kernel if chosen is None else chosen.kernel
-    widths = resolve_gamma(gamma, X, weight, random_state, name)
+    metric = resolve_gamma(gamma, X, weight, random_state, name)
+    more: tuple[Any, ...] = ()
+    if isinstance(metric, Warp):
+        more = ((metric.knots, metric.slopes),)
+        metric = np.ones(metric.n_features)
     centre = np.ascontiguousarray(X[0] if centre is None else centre)
-    return Kernel(name, widths, int(model.degree), float(model.coef0), centre)
+    return Kernel(name, metric, int(model.degree), float(model.coef0), centre, *more)
 
 
-def resolve_gamma(
-    gamma: str | float | ArrayLike, X: Array, sample_weight: Array, random_state: Any = None, kernel: str = "rbf"
-) -> Array:
-    """Return one width per feature.
+def resolve_gamma(gamma: Any, X: Array, sample_weight: Array, random_state: Any = None, kernel: str = "rbf") -> Any:
+    """Return one width per feature, or the warp that was given.
 
     ``"scale"`` is one over the sum of the features' variances: scikit-learn's 1 / (d var(X)) on centred features,
     but unmoved by their offsets, like the kernels.  ``"standard"`` is 1 / d of the features that vary, each in units of
@@ -150,10 +155,14 @@ def resolve_gamma(
     do not.  Where no rows differ there is nothing to measure and all give 1 / d, right for standardised features.
     """
     d = X.shape[1]
+    if isinstance(gamma, Warp):
+        if gamma.n_features != d:
+            raise ValueError(f"gamma is a Warp of {gamma.n_features} features and X has {d}")
+        return gamma
     if not isinstance(gamma, str):
         return _given_gamma(gamma, d)
-    if gamma == "learn":
-        raise ValueError("gamma='learn' needs rows with targets here: fit first, or give gamma as a number")
+    if gamma in ("learn", "warp"):
+        raise ValueError(f"gamma={gamma!r} needs rows with targets here: fit first, or give gamma as a number")
     X, weight = X[sample_weight > 0], sample_weight[sample_weight > 0]
     if len(X) == 0:
         raise ValueError(f"gamma={gamma!r} needs a row of positive weight; give gamma as a number")

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
+from ..base.warp import Warp
 from .part import Array, Part, State
 
 
@@ -51,6 +52,8 @@ class Kernel(Part):
         coef0: float = 1.0,
         centre: ArrayLike | None = None,
     ) -> None:
+        if isinstance(gamma, Warp):
+            raise ValueError("gamma is a Warp: make the Kernel with gamma=1.0 and give it Warp.transform(X)")
         self._core = _core.AnyKernel(name, gamma, degree, coef0, centre)
         self.name, self.degree, self.coef0 = name, degree, coef0
         self.gamma = np.array(gamma, dtype=np.float64) if np.ndim(gamma) else float(gamma)  # type: ignore[arg-type]

@@ -75,7 +75,7 @@ def _describe_model(parser: argparse.ArgumentParser) -> None:
         "--gamma",
         default="standard",
         metavar="WIDTH",
-        help='a number, "scale", "median", or "standard": per feature, as if each had variance one (default)',
+        help='a number, "scale", "median", "learn", "warp", or "standard": as if each had variance one (default)',
     )
     parser.add_argument("--alpha", metavar="RIDGE", help="a number, or what the model offers (gcv, loo)")
     parser.add_argument("--max-basis", metavar="M", help="most kernels")

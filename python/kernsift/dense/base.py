@@ -22,6 +22,7 @@ from ..base.validation import (
     check_rows,
     ridge_grid,
 )
+from ..base.warp import Warp, widths_of
 from ..select.task import kernel_of
 from ..widths.learn_gamma import learned_width
 from ..widths.race import Racing
@@ -54,7 +55,9 @@ class BatchLSSVM(Racing, Expansion):
     ``loo_grid(weight, alphas)``, and takes the model over from it (`_take`).
     """
 
-    gamma: str | float | ArrayLike = parameter({"learn", *SCALES}, POSITIVE, "array-like", {"loo"}, default="scale")
+    gamma: str | float | ArrayLike | Warp = parameter(
+        {"learn", "warp", *SCALES}, POSITIVE, "array-like", Warp, {"loo"}, default="scale"
+    )
     alpha: float | str = parameter(POSITIVE, {"loo"}, default=0.1)
     alphas: ArrayLike | None = parameter("array-like", None, default=None)
     gammas: ArrayLike | None = parameter("array-like", None, default=None)
@@ -85,10 +88,10 @@ class BatchLSSVM(Racing, Expansion):
                 kernel, alpha, problem = self._select(table, v * factor, widths, alphas)
                 factor = robust_weights(problem, v, alpha)
 
-        self._kernel_arguments = (kernel.name, kernel.gamma, kernel.degree, kernel.coef0, kernel.centre)
+        self._kernel_arguments = kernel.__reduce__()[1]
         self._has_intercept = bool(self.fit_intercept)
         self.alpha_ = float(alpha)
-        self.gamma_ = kernel.gamma
+        self.gamma_ = widths_of(kernel)
         self.n_samples_seen_ = len(X)
         self.weights_ = weight * np.where(weight > 0, factor[table.group], 0.0)
         self._sample_weight = weight.copy()  # the caller's may change

@@ -80,11 +80,11 @@ class LSSVMRegressor(BatchRegressor, _DenseLSSVM):
         With r² = Σγⱼ(xⱼ-x'ⱼ)²: ``exp(-r²)``, ``exp(-Σγⱼ|xⱼ-x'ⱼ|)``, Matérn 3/2 and 5/2 of length 1,
         ``(Σγⱼxⱼx'ⱼ + coef0)^degree``, ``x·x'``.  "auto" is chosen on rows held out, as in
         :class:`SubsetLSSVMRegressor`.
-    gamma : float, array of shape (n_features,), "scale", "standard", "median", "learn" or "loo", default="scale"
+    gamma : float, array (n_features,), Warp, "scale", "standard", "median", "learn", "warp" or "loo", default="scale"
         Width.  "scale" is one over the sum of the features' variances, "standard" the same with each feature in units
         of its own deviation, "median" 1/(2s²) with s the median distance,
         "loo" the one of ``gammas`` with the smallest leave-one-out error, "learn" one per feature by
-        :func:`learn_gamma`.
+        :func:`learn_gamma`, "warp" a :class:`Warp`.
     degree, coef0 : int, float
         Of the polynomial kernel.
     alpha : float or "loo", default=0.1

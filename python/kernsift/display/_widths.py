@@ -12,6 +12,7 @@ from ..base.arrays import Array
 from ..base.axes import Display, pyplot
 from ..base.kernel import parameters
 from ..base.validation import check_is_fitted
+from ..base.warp import Warp
 
 
 @parameters
@@ -27,6 +28,8 @@ class WidthsDisplay(Display):
     names : list of str
     switched_off : ndarray of int
         Features drawn in grey.
+    warp : Warp, optional
+        Learned curves of the features, for :meth:`plot_curves`.
 
     Attributes
     ----------
@@ -44,15 +47,21 @@ class WidthsDisplay(Display):
     >>> display = display.plot(most=2, color="tab:blue")  # again, another way
     >>> [label.get_text() for label in display.ax_.get_yticklabels()][-1]  # the most relevant is on top
     'x0'
+    >>> from kernsift import Warp
+    >>> metric = Warp([[0, 1, 10], [0, 1]], [[2, 1], [0.5]])
+    >>> (ax,) = WidthsDisplay(relevance=[0.9, 0.1], names=["a", "b"], warp=metric).plot_curves(most=1)
+    >>> ax.get_xlabel()
+    'a'
     """
 
     relevance: Array
     names: Sequence[str]
     switched_off: Sequence[int] | NDArray[np.intp] = ()
+    warp: Warp | None = None
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, most: int | None = 20, ax: Any = None, **bars: Any) -> Self:
-        """Draw the relevance of a fitted estimator with gamma="learn", or of what ``learn_gamma`` answered.
+        """Draw the relevance of a fitted estimator with gamma="learn" or "warp", or of what ``learn_gamma`` answered.
 
         Parameters
         ----------
@@ -70,7 +79,13 @@ class WidthsDisplay(Display):
                 raise ValueError(f"{type(estimator).__name__} has no learned widths: fit it with gamma='learn'")
         relevance = found["relevance"]
         names = getattr(estimator, "feature_names_in_", [f"x{j}" for j in range(len(relevance))])
-        display = cls(relevance=relevance, names=[str(name) for name in names], switched_off=found["switched_off"])
+        warp = found["gamma"] if isinstance(found["gamma"], Warp) else None
+        display = cls(
+            relevance=relevance,
+            names=[str(name) for name in names],
+            switched_off=found["switched_off"],
+            warp=warp,
+        )
         return display.plot(most=most, ax=ax, **bars)
 
     def plot(self, *, most: int | None = 20, ax: Any = None, **bars: Any) -> Self:
@@ -90,3 +105,36 @@ class WidthsDisplay(Display):
         self.bars_ = ax.barh([self.names[j] for j in order], self.relevance[order], **{"color": colours, **bars})
         ax.set_xlabel("part of the squared distance")
         return self._drawn(ax)
+
+    def plot_curves(self, *, most: int = 6, axes: Any = None, **line: Any) -> Any:
+        """Draw the curves w_j of a warp, those of the most relevant features: where they are steep, rows are far apart.
+
+        Parameters
+        ----------
+        most : int, default=6
+        axes : sequence of matplotlib Axes, optional
+            At most as many features are drawn.
+        **line : dict
+            Passed to ``Axes.plot``.
+
+        Returns
+        -------
+        ndarray of matplotlib Axes
+        """
+        if self.warp is None:
+            raise ValueError("there are no curves, but one width per feature: fit with gamma='warp'")
+        order = np.argsort(-np.asarray(self.relevance), kind="stable")[:most]
+        if axes is None:
+            wide = min(len(order), 3)
+            high = -(-len(order) // wide)
+            _, axes = pyplot().subplots(
+                high, wide, figsize=(2.6 * wide, 2.0 * high), layout="constrained", squeeze=False
+            )
+            for ax in axes.ravel()[len(order) :]:
+                ax.set_axis_off()
+        axes = np.ravel(axes)
+        for ax, j in zip(axes, order, strict=False):
+            ax.plot(*self.warp.curve(j), **{"marker": ".", **line})
+            ax.set_xlabel(self.names[j])
+            ax.set_ylabel("w")
+        return axes

@@ -174,6 +174,7 @@ def _sizes(model: Model, learner: Learner | None, dtype: str) -> tuple[int, int]
         linear = term.kernel.name == "linear"
         flash += term.weights.size if linear else term.vectors.size + term.coef.size
         flash += 0 if linear or term.kernel.name == "polynomial" else 2 * model.n_features
+        flash += 0 if term.kernel.warp is None else 3 * term.kernel.warp[1].size
     if learner is not None:
         q = learner.dimension
         state = learner.theta.size + q + q * (q - 1) // 2

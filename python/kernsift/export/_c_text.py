@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from .. import __version__
 from ._emulate import FAR, Arithmetic
 from ._learner import Learner
-from ._model import Model
+from ._model import Model, Warping
 
 _, *_parts = re.split(r"^// ---- (.+)\n", Path(__file__).with_name("template.h").read_text("utf-8"), flags=re.M)
 SECTIONS = {name: text.strip("\n") for name, text in zip(_parts[::2], _parts[1::2], strict=True)}
@@ -124,7 +124,13 @@ def _kernel(w: _Writer, term: dict[str, Any], t: str) -> dict[str, Any]:
         return {"ROW": "x", "parts": set()}
     w.array(f"centre{t}", term["centre"])
     w.array(f"scale{t}", term["scale"])
-    w.section("stationary", t, _KERNEL[term["kind"]], FAR=FAR, THIRD=5 / 3)
+    warped = "slopes" in term
+    for name in Warping._fields if warped else ():
+        w.array(f"{name}{t}", term[name])
+    bins = term["slopes"].shape[1] if warped else 0
+    w.section(
+        "stationary", t, _KERNEL[term["kind"]] | ({"WARPED"} if warped else set()), FAR=FAR, THIRD=5 / 3, BINS=bins
+    )
     return {"ROW": "z", "parts": {"STATIONARY"}}
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..base.arrays import Array
 from ._learner import Learner
-from ._model import Model, Term
+from ._model import Model, Term, Warping
 
 # Rows learned in the rehearsal.
 _STEPS = 200
@@ -38,8 +38,16 @@ class Arithmetic:
                 "degree": k.degree,
                 "coef0": k.coef0,
             }
-        centre, scale, vectors = term.stationary_form(dtype)
-        return {"kind": name, "centre": centre, "scale": scale, "vectors": vectors, "coef": term.coef}
+        form = term.stationary_form(dtype)
+        warping = {} if form.warping is None else form.warping._asdict()
+        return {
+            "kind": name,
+            "centre": form.centre,
+            "scale": form.scale,
+            "vectors": form.vectors,
+            "coef": term.coef,
+            **warping,
+        }
 
     @property
     def constants(self) -> list[Array]:
@@ -62,7 +70,7 @@ class Arithmetic:
                 power = power * t
             return power
         for j, v in enumerate(vector):
-            u = (x[:, j] - real(term["centre"][j])) * real(term["scale"][j]) - v
+            u = self._coordinate(term, j, x[:, j]) - v
             t += np.abs(u) if term["kind"] == "laplacian" else u * u
         if term["kind"] in ("rbf", "laplacian"):
             return np.exp(-t)
@@ -72,6 +80,17 @@ class Arithmetic:
         if term["kind"] == "matern52":
             factor += real(5) / real(3) * t
         return factor * np.exp(-s)
+
+    def _coordinate(self, term: dict[str, Any], j: int, x: NDArray[Any]) -> NDArray[Any]:
+        """Coordinate j of rows with this feature."""
+        real = self.dtype
+        u, scale = x - real(term["centre"][j]), real(term["scale"][j])
+        if "slopes" not in term:
+            return u * scale
+        z = np.full_like(u, -scale)
+        for knot, per_length, slope in zip(*(term[name][j] for name in Warping._fields), strict=True):
+            z += real(slope) * np.clip((u - real(knot)) * real(per_length), real(0), real(1))
+        return z
 
     def scores(self, x: NDArray[Any]) -> Array:
         """Outputs of the header for rows in its type."""

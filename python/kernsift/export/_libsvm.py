@@ -82,6 +82,11 @@ def _one_kernel(model: Model) -> tuple[Array, Array]:
     if not model.terms:
         return np.zeros((1, model.n_features)), np.zeros((1, model.n_outputs))
     term = model.terms[0]
+    if term.kernel.warp is not None:
+        raise ValueError(
+            "gamma is a Warp and LIBSVM has no such kernel; fit on Warp.transform(X) with gamma=1.0, or use to_onnx or "
+            "to_c"
+        )
     gamma = term.kernel.gamma
     if model.kernel != "linear" and not (gamma == gamma[0]).all():
         raise ValueError(

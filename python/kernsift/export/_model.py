@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,36 @@ from ..base.arrays import Array
 from ..base.expansion import Expansion, KernelExpansion
 from ..base.kernel import TABLE
 from ..base.validation import check_is_fitted
+from ..base.warp import Warp, widths_of
 from ..select.feature_vectors import FeatureVectorSelector
 
 # Rows an export is compared with its estimator on.
 _PROBES = 128
+
+
+class Warping(NamedTuple):
+    """w_j = sum_b slopes[j, b] clip((u_j - knots[j, b]) per_length[j, b], 0, 1); a missing bin has slope 0."""
+
+    knots: Array
+    per_length: Array
+    slopes: Array
+
+    @classmethod
+    def of(cls, warp: Warp, centre: Array) -> Self:
+        """Of a warp, for u = x - centre."""
+        there = np.isfinite(warp.slopes)
+        with np.errstate(invalid="ignore"):
+            begin, length = warp.knots[:, :-1] - centre[:, None], np.diff(warp.knots, axis=1)
+        return cls(*(np.where(there, part, 0.0) for part in (begin, 1.0 / length, warp.slopes)))
+
+
+class Form(NamedTuple):
+    """A stationary kernel as a function of z - vectors, z = (x - centre) scale, or w(x - centre) - scale if warped."""
+
+    centre: Array
+    scale: Array
+    vectors: Array
+    warping: Warping | None
 
 
 @dataclass(frozen=True)
@@ -35,16 +61,19 @@ class Term:
         """Of a linear kernel: the (d, outputs) matrix its vectors collapse to."""
         return self.vectors.T @ self.coef
 
-    def stationary_form(self, dtype: Any) -> tuple[Array, Array, Array]:
-        """Return centre, scale and vectors such that the kernel is a function of (x - centre) * scale - vectors.
+    def stationary_form(self, dtype: Any) -> Form:
+        """Return the form whose centre is that of the vectors.
 
-        The centre is that of the vectors, and both it and the scale are numbers of `dtype`, so that a feature with a
-        large offset loses nothing to rounding.
+        Both it and the scale are numbers of `dtype`, so that a feature with a large offset loses nothing to rounding.
         """
         centre = self.vectors.mean(axis=0).astype(dtype).astype(np.float64)
-        gamma = self.kernel.gamma
+        gamma = widths_of(self.kernel)
+        if isinstance(gamma, Warp):
+            warped = gamma.transform(self.vectors)
+            middle = warped.mean(axis=0).astype(dtype).astype(np.float64)
+            return Form(centre, middle, warped - middle, Warping.of(gamma, centre))
         scale = (gamma if self.kernel.name == "laplacian" else np.sqrt(gamma)).astype(dtype).astype(np.float64)
-        return centre, scale, (self.vectors - centre) * scale
+        return Form(centre, scale, (self.vectors - centre) * scale, None)
 
 
 @dataclass(frozen=True)
@@ -95,8 +124,11 @@ class Model:
                 units = max(units, float(self.n_features * (kernel.degree if kernel.name == "polynomial" else 1)))
                 size = size + kernel.expand(vectors, coef, np.zeros(self.n_outputs), x).max(axis=0)
             else:
-                vectors = term.stationary_form(dtype)[2]
-                units = max(units, float(np.abs(vectors).sum(axis=1).max()))
+                form = term.stationary_form(dtype)
+                units = max(units, float(np.abs(form.vectors).sum(axis=1).max()))
+                if form.warping is not None:  # a knot is off by its own rounding, times the slope there
+                    knots, per_length, slopes = form.warping
+                    units = max(units, float((slopes * (1 + np.abs(knots) * per_length)).sum()))
                 size = size + coef.sum(axis=0)
         scale = float(np.abs(self.scores(rows)).max())
         eps = float(np.finfo(np.dtype(dtype)).eps)

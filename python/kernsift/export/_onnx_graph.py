@@ -94,12 +94,19 @@ def _kernel_block(graph: Graph, x: str, term: Term, dtype: str) -> str:
             base = graph.op("Mul", base, base) if degree else base
         return power
 
-    centre, scale, D = term.stationary_form(dtype)
-    z = graph.op("Mul", graph.op("Sub", x, const(centre)), const(scale))
-    z = graph.op("Clip", z, const(-_FAR[dtype]), const(_FAR[dtype]))
+    centre, scale, D, warping = term.stationary_form(dtype)
     norms = (D**2).sum(axis=1)
     # sums over the features by MatMul: onnxruntime's ReduceSum gives no rows a wrong shape
     ones, last = const(np.ones((D.shape[1], 1))), graph.constant(np.array([-1], dtype=np.int64))
+    z = graph.op("Sub", x, const(centre))
+    if warping is None:
+        z = graph.op("Clip", graph.op("Mul", z, const(scale)), const(-_FAR[dtype]), const(_FAR[dtype]))
+    else:
+        parts = graph.op("Sub", graph.op("Unsqueeze", z, last), const(warping.knots))
+        parts = graph.op("Clip", graph.op("Mul", parts, const(warping.per_length)), const(0.0), const(1.0))
+        parts = graph.op("Mul", parts, const(warping.slopes))
+        bins = const(np.ones((warping.slopes.shape[1], 1)))
+        z = graph.op("Sub", graph.op("Squeeze", graph.op("MatMul", parts, bins), last), const(scale))
     if name == "laplacian" or norms.max() > _NEAR[dtype]:
         middle = graph.constant(np.array([1], dtype=np.int64))
         difference = graph.op("Sub", graph.op("Unsqueeze", z, middle), const(D[None]))

@@ -40,8 +40,21 @@ static inline real model_unknown(const real* x, int n) { /* 0, or NaN where one 
 
 // ---- stationary
 static inline void model_prepare_T(const real* x, real* z) {
+#ifdef WARPED
+  real u, h;
+  int b, j;
+  for (j = 0; j < FEATURES; ++j) {
+    u = x[j] - model_centre_T[j];
+    z[j] = -model_scale_T[j];
+    for (b = 0; b < BINS; ++b) {
+      h = (u - model_knots_T[j][b]) * model_per_length_T[j][b];
+      z[j] += model_slopes_T[j][b] * (h < 0 ? 0 : h > 1 ? 1 : h);
+    }
+  }
+#else
   int j;
   for (j = 0; j < FEATURES; ++j) z[j] = (x[j] - model_centre_T[j]) * model_scale_T[j];
+#endif
 }
 
 static inline real model_kernel_T(int i, const real* z) {

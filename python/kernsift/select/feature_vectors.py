@@ -27,6 +27,7 @@ from ..base.validation import (
     transaction,
     validate_data,
 )
+from ..base.warp import widths_of
 from .task import kernel_for
 
 _BLOCK = 4096
@@ -45,7 +46,7 @@ class FeatureVectorSelector(KernelParameters, ClassNamePrefixFeaturesOutMixin, T
     ----------
     kernel : {"rbf", "laplacian", "matern32", "matern52", "polynomial", "linear"}, default="rbf"
         As in :class:`OnlineLSSVMRegressor`.
-    gamma : float, array of shape (n_features,), "scale", "standard" or "median", default="scale"
+    gamma : float, array of shape (n_features,), Warp, "scale", "standard" or "median", default="scale"
         Width.
     degree, coef0 : int, float
         Of the polynomial kernel.
@@ -75,7 +76,7 @@ class FeatureVectorSelector(KernelParameters, ClassNamePrefixFeaturesOutMixin, T
     path_ : ndarray of shape (n_components_,)
         The same after each choice.
     n_components_ : int
-    gamma_ : ndarray of shape (n_features,)
+    gamma_ : ndarray of shape (n_features,), or Warp
 
     References
     ----------
@@ -139,7 +140,7 @@ class FeatureVectorSelector(KernelParameters, ClassNamePrefixFeaturesOutMixin, T
         self.path_ = path[kept]
         self.reconstruction_error_ = float(path[-1])
         self._kernel_arguments = kernel.__reduce__()[1]
-        self.gamma_ = kernel.gamma
+        self.gamma_ = widths_of(kernel)
 
     def _select(self, kernel: _core.Kernel, X: Array, rows: Canonical, seed: int) -> tuple[NDArray[np.int64], Array]:
         """Rows chosen and the error after each."""

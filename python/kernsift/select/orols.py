@@ -30,8 +30,8 @@ class OROLSRegressor(Regression, OROLSBase):
     ----------
     kernel : {"rbf", "laplacian", "matern32", "matern52", "polynomial", "linear", "auto"}, default="rbf"
         "auto" is chosen on rows held out, as in :class:`SubsetLSSVMRegressor`.
-    gamma : float, array of shape (n_features,), "scale", "standard", "median" or "learn", default="scale"
-        Width, as in :class:`OnlineLSSVMRegressor`; "learn" finds one per feature by :func:`learn_gamma`.
+    gamma : float, array of shape (n_features,), Warp, "scale", "standard", "median", "learn" or "warp", default="scale"
+        Width, as in :class:`SubsetLSSVMRegressor`.
     degree, coef0 : int, float
         Of the polynomial kernel.
     gammas : list of widths, optional

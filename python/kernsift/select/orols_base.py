@@ -25,6 +25,7 @@ from ..base.validation import (
     check_some_weight,
     check_weights,
 )
+from ..base.warp import Warp, widths_of
 from ..widths.learn_gamma import width_of
 from ..widths.race import Racing
 from .task import kernel_of
@@ -136,9 +137,9 @@ class OROLSBase(ForwardParameters, Expansion):
         if not widths:
             raise ValueError("gammas is empty: give at least one width, or None to use gamma")
         table = canonical_table(X, np.hstack(targets), weight, draw_seed(self.random_state), gamma=self.gamma)
-        if any(map(wants_learning, widths)):
-            learned = width_of(self, table)
-            widths = [learned if wants_learning(g) else g for g in widths]
+        widths = [width_of(self, table, g) if wants_learning(g) else g for g in widths]
+        if len(widths) > 1 and any(isinstance(g, Warp) for g in widths):
+            raise ValueError("gammas takes numbers and one width per feature; a Warp stands alone, as gamma")
         kernels = [kernel_of(self, g, table) for g in widths]
         for kernel in kernels:
             check_rows(kernel, X)
@@ -236,10 +237,9 @@ class OROLSBase(ForwardParameters, Expansion):
         super().__setstate__(_from_version_0_1(state) if "_coef" in state else state)
 
     @property
-    def gamma_(self) -> Array:
-        """Width in use, one per feature; the first of ``gammas``."""
-        self._fitted()
-        return self.gammas_[0]
+    def gamma_(self) -> Array | Warp:
+        """Width in use, one per feature, or the warp; the first of ``gammas``."""
+        return widths_of(self._fitted().kernel)
 
     @property
     def basis_gammas_(self) -> Array:

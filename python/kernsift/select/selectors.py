@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from .. import _core
 from ..base.arrays import Array
 from ..base.memory import ROW_VECTORS, check_memory
+from ..base.warp import Warp, widths_of
 from ..subset.pruned import prune
 from .orols import OROLSRegressor
 from .task import ALD_TOL, CACHE_SIZE, INDEPENDENT_TOL, Chosen, Task
@@ -90,11 +91,15 @@ def _kmeans(task: Task) -> Chosen:
     if task.max_basis >= len(task.rows.which):  # a centre for every row: the rows
         return _random(task)
     rows, m = task.rows, task.max_basis
-    scale = np.sqrt(task.kernel.gamma) if task.kernel.stationary else np.ones(task.X.shape[1])
     means = MiniBatchKMeans(m, n_init=1, batch_size=1024, random_state=task.seed % 2**32)
-    means.fit((task.X[rows.which] - task.kernel.centre) * scale, sample_weight=rows.weight)
-    inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
-    vectors = np.ascontiguousarray(means.cluster_centers_ * inverse + task.kernel.centre)
+    metric, X = widths_of(task.kernel), task.X[rows.which]
+    if isinstance(metric, Warp):
+        vectors = metric.inverse_transform(means.fit(metric.transform(X), sample_weight=rows.weight).cluster_centers_)
+    else:
+        scale = np.sqrt(metric) if task.kernel.stationary else np.ones(X.shape[1])
+        means.fit((X - task.kernel.centre) * scale, sample_weight=rows.weight)
+        inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
+        vectors = np.ascontiguousarray(means.cluster_centers_ * inverse + task.kernel.centre)
     taken = _independent(task.kernel, vectors, np.arange(m), INDEPENDENT_TOL, m)
     return Chosen(np.ascontiguousarray(vectors[taken]), np.full(len(taken), -1))
 
@@ -124,7 +129,7 @@ def _orols(task: Task) -> Chosen:
     rows, kernel = task.rows, task.kernel
     model = OROLSRegressor(
         kernel=kernel.name,
-        gamma=kernel.gamma,
+        gamma=widths_of(kernel),
         degree=kernel.degree,
         coef0=kernel.coef0,
         alpha="gcv" if task.alpha is None else task.alpha,

@@ -7,6 +7,7 @@ from typing import Any
 from ..base.arrays import Array
 from ..base.expansion import Expansion
 from ..base.validation import check_unchanged
+from ..base.warp import Warp, widths_of
 from ..io.core_state import pack, unpack
 
 # What became of a row, in the order of the core's counters.
@@ -62,9 +63,9 @@ class CoreModel(Expansion):
         return float(self._begun_with["alpha"])
 
     @property
-    def gamma_(self) -> Array:
-        """Width in use, one per feature."""
-        return self._fitted().kernel.gamma
+    def gamma_(self) -> Array | Warp:
+        """Width in use, one per feature, or the warp."""
+        return widths_of(self._fitted().kernel)
 
     def _counted(self) -> dict[str, int]:
         """Counts of rows by what became of them; ``admitted`` counts those that evicted another too."""

@@ -40,7 +40,7 @@ class KRLSRegressor(KRLSParameters, OnlineLSSVMRegressor):
     Parameters
     ----------
     kernel : {"rbf", "laplacian", "matern32", "matern52", "polynomial", "linear"}, default="rbf"
-    gamma : float, array of shape (n_features,), "scale", "standard" or "median", default="scale"
+    gamma : float, array of shape (n_features,), Warp, "scale", "standard" or "median", default="scale"
     degree, coef0 : int, float
         The kernel, as in :class:`OnlineLSSVMRegressor`.
     novelty_tol : float in [0, 1), default=1e-3

@@ -59,6 +59,8 @@ class Learning(CallbackSupport, OnlineParameters, Course):
 
     def _begin_stream(self, rows: Rows) -> None:
         """Begin a stream with its first row, of which nothing is known yet."""
+        if isinstance(self.gamma, str) and self.gamma == "warp":
+            raise ValueError("gamma='warp' is for fit: give a stream a Warp that learn_gamma found, or gamma='auto'")
         self._core = self._begin(Rows(rows.X[:1], rows.targets[:1], np.ones(1)))
         self._course = CourseState() if isinstance(self.gamma, str) else None
 

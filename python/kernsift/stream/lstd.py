@@ -39,7 +39,7 @@ class KernelLSTD(KernelParameters, CoreModel):
     Parameters
     ----------
     kernel : {"rbf", "laplacian", "matern32", "matern52", "polynomial", "linear"}, default="rbf"
-    gamma : float, array of shape (n_features,), "scale", "standard" or "median", default="scale"
+    gamma : float, array of shape (n_features,), Warp, "scale", "standard" or "median", default="scale"
         Width of the kernel; "scale" and "median" look at the first block.
     degree, coef0 : int, float
         The kernel, as in :class:`OnlineLSSVMRegressor`.

@@ -29,13 +29,13 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
     kernel : {"rbf", "laplacian", "matern32", "matern52", "polynomial", "linear"}, default="rbf"
         With r² = Σγⱼ(xⱼ-x'ⱼ)²: ``exp(-r²)``, ``exp(-Σγⱼ|xⱼ-x'ⱼ|)``, Matérn 3/2 and 5/2 of length 1,
         ``(Σγⱼxⱼx'ⱼ + coef0)^degree``, ``x·x'``.
-    gamma : float, array of shape (n_features,), "auto", "learn", "scale", "standard" or "median", default="auto"
+    gamma : float, array (n_features,), Warp, "auto", "learn", "scale", "standard", "median", "warp", default="auto"
         Width.  "scale" is one over the sum of the features' variances, "standard" the same with each feature in units
         of its own deviation, "median" 1/(2s²) with s the median distance: of all rows in ``fit``, of the first 128 of a
         stream, which predicts with those of the first 4, 8, ... until then.  With "learn" a stream goes on learning one
         width per feature: now and then a challenger with new widths learns its rows too, and takes over when it
         predicts better; ``fit`` uses :func:`learn_gamma`.  "auto" is "learn" for streams of kernels with widths, and
-        "scale" for ``fit``.
+        "scale" for ``fit``.  "warp" is for ``fit`` alone; a stream takes a :class:`Warp` that was learned.
     degree, coef0 : int, float
         Of the polynomial kernel.
     alpha : float or "gcv", default=0.1

@@ -13,6 +13,7 @@ from ..base.kernel import SCALES, TABLE, LearningParameters, parameter, paramete
 from ..base.memory import check_memory
 from ..base.targets import Rows
 from ..base.validation import COUNT, NOT_NEGATIVE, POSITIVE, Interval
+from ..base.warp import Warp
 from ..widths.learn_gamma import check_kernel
 from .core_model import ADMISSIONS, CoreModel
 from .course import BEGINNINGS
@@ -31,7 +32,9 @@ ENGINES = {"orthonormal": _core.OnlineLSSVM, "inverse": _core.OnlineInverse}
 class StreamParameters(LearningParameters):
     """Parameters of the online estimators."""
 
-    gamma: str | float | ArrayLike = parameter({"auto", "learn", *SCALES}, POSITIVE, "array-like", default="auto")
+    gamma: str | float | ArrayLike | Warp = parameter(
+        {"auto", "learn", "warp", *SCALES}, POSITIVE, "array-like", Warp, default="auto"
+    )
     alpha: float | str = parameter(NOT_NEGATIVE, {"gcv"}, default=0.1)
     max_basis: int | None = parameter(COUNT, None, default=500)
     novelty_tol: float = parameter(NOT_NEGATIVE, default=0.01)
@@ -90,7 +93,7 @@ class OnlineParameters(StreamParameters, CoreModel):
 
     def _learns_widths(self) -> bool:
         """Whether a stream goes on learning its widths."""
-        if wants_learning(self.gamma):
+        if isinstance(self.gamma, str) and self.gamma == "learn":
             return True
         learnable = TABLE[self.kernel]["slope"] and self._beyond_the_papers()
         return learnable and isinstance(self.gamma, str) and self.gamma == "auto"
@@ -210,7 +213,7 @@ class OnlineParameters(StreamParameters, CoreModel):
             check_kernel(self.kernel)
             if not self._beyond_the_papers():
                 raise ValueError(
-                    "gamma='learn' goes beyond the papers and engine='inverse' is their literal form: use "
+                    f"gamma={self.gamma!r} goes beyond the papers and engine='inverse' is their literal form: use "
                     "engine='orthonormal', or gamma='scale'"
                 )
         if self.swap_until not in (None, "auto") and self.max_basis is None:

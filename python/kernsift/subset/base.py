@@ -32,6 +32,7 @@ from ..base.validation import (
     transaction,
     validate_data,
 )
+from ..base.warp import widths_of
 from ..io.record_batches import Columns, batches_of
 from ..select.feature_vectors import FeatureVectorSelector
 from ..select.selectors import SELECTORS, SUPERVISED
@@ -83,7 +84,7 @@ class SubsetBase(SubsetParameters, Expansion):
         self._basis, self._path = basis, path if self.keep_path and self.keep_sums else None
         self._state = None
         self._begun_with = {k: v for k, v in self.get_params(deep=False).items() if k not in _MAY_CHANGE}
-        self.gamma_ = basis.kernel_arguments[1]
+        self.gamma_ = widths_of(basis.kernel)
 
     def _check_unchanged_params(self) -> None:
         """The sums keep the kernel and the basis they began with."""
@@ -139,7 +140,7 @@ class SubsetBase(SubsetParameters, Expansion):
         if not (self.keep_sums or isinstance(self.alpha, Real)):
             raise ValueError(f"keep_sums=False needs a number for alpha, got {self.alpha!r}, chosen by the sums")
         if self.polish:
-            check_polish(kernel_name(self))
+            check_polish(kernel_name(self), self.gamma)
         table = self._table(rows)
         self._solve(self._gather(table), table)
         if self.polish:

@@ -46,8 +46,8 @@ def task_of(model: Any, kernel: _core.Kernel, table: Table, alpha: float | None 
 def choose_basis(model: Any, table: Table, without_targets: bool = False) -> tuple[Basis, Path | None]:
     """Choose kernel width and basis as the parameters of a model say, and the path of deletions there may be."""
     if wants_learning(model.gamma) and without_targets:
-        raise ValueError("gamma='learn' looks at y: give y to select_basis")
-    gamma = width_of(model, table) if wants_learning(model.gamma) else model.gamma
+        raise ValueError(f"gamma={model.gamma!r} looks at y: give y to select_basis")
+    gamma = width_of(model, table, model.gamma) if wants_learning(model.gamma) else model.gamma
     kernel = kernel_of(model, gamma, table)
     X, targets = table.given, None if without_targets else table.targets
     check_rows(kernel, X)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from .. import _core
 from ..base.arrays import Array
 from ..base.kernel import TABLE
 from ..base.memory import ROW_VECTORS, check_memory
+from ..base.warp import Warp
 from ..select.task import Task
 from ..widths.search import ALPHA_BOX, GAIN, JITTER, descend
 from .state import Basis, SubsetState, error_on
@@ -18,8 +21,10 @@ ROWS, HELD_OUT, PART = 10_000, 2500, 5
 BOX = 3.0
 
 
-def check_polish(kernel: str) -> None:
+def check_polish(kernel: str, gamma: Any) -> None:
     """Refuse kernels that have no gradient with regard to their centres."""
+    if isinstance(gamma, Warp) or (isinstance(gamma, str) and gamma == "warp"):
+        raise ValueError(f"polish moves centres under plain widths, and gamma={gamma!r}: set polish=0")
     smooth = [name for name, facts in TABLE.items() if facts["smooth"] and facts["slope"]]
     if kernel not in smooth:
         raise ValueError(f"polish moves the centres of smooth kernels ({', '.join(map(repr, smooth))}), not {kernel!r}")
@@ -28,7 +33,7 @@ def check_polish(kernel: str) -> None:
 def polish(task: Task, basis: Basis, alpha: float, iterations: int) -> Basis | None:
     """A basis with moved centres and widths, or None if rows held out do better without."""
     assert task.targets is not None
-    name, gamma, _, _, centre = basis.kernel_arguments
+    name, gamma, _, _, centre, *_ = basis.kernel_arguments
     which, n = task.rows.which, len(task.rows.which)
     if n < 2 * PART:
         return None

@@ -85,10 +85,11 @@ class Basis:
 
     def digest(self) -> str:
         """Name the basis and its kernel: states with another one do not add."""
-        name, gamma, degree, coef0, centre = self.kernel_arguments
+        name, gamma, degree, coef0, centre, *warp = self.kernel_arguments
         stationary = self.kernel.stationary
         parts = [repr((name, degree, coef0) if name == "polynomial" else name).encode(), self.vectors.tobytes()]
         parts += [gamma.tobytes()] * (name != "linear") + [centre.tobytes()] * stationary
+        parts += [part.tobytes() for pair in warp for part in pair]
         return hashlib.sha256(b"|".join(parts)).hexdigest()
 
     def growth(self) -> float:

@@ -33,11 +33,11 @@ class SubsetLSSVMRegressor(IncrementalRegression, SubsetBase):
         As in :class:`OnlineLSSVMRegressor`.  "auto" chooses among rbf, laplacian and matern32 in a fit, by the error of
         the model as it will be on rows held out: five parts in turn below 2,500 rows, a fifth above, where the worst
         are dropped after small models.
-    gamma : float, array of shape (n_features,), "scale", "standard", "median" or "learn", default="scale"
+    gamma : float, array of shape (n_features,), Warp, "scale", "standard", "median", "learn" or "warp", default="scale"
         Width.  "scale" is one over the sum of the features' variances, "standard" the same with each feature in units
         of its own deviation, "median" 1/(2s²) with s the median distance; "learn" finds one per feature by
-        :func:`learn_gamma`, on 10,000 rows and in seconds.  With "standard" and "learn" the units of the columns have
-        no effect.
+        :func:`learn_gamma`, on 10,000 rows and in seconds, "warp" a :class:`Warp`.  With "standard", "learn" and "warp"
+        the units of the columns have no effect.
     degree, coef0 : int, float
         Of the polynomial kernel.
     alpha : float, "gcv" or "loo", default="gcv"
@@ -57,7 +57,7 @@ class SubsetLSSVMRegressor(IncrementalRegression, SubsetBase):
         Of "pruned", in ``fit``: ``max_basis`` kernels, or the largest size on the path of deletions whose mean squared
         error, on rows held out from choosing, is within 2 % of the smallest: on small or noisy tables fewer can be
         better, and GCV, which does not see that the kernels were chosen, cannot tell.  "auto" is "held-out" with
-        gamma="learn" and fewer than 50 rows to a kernel, else "max".
+        gamma="learn" or "warp" and fewer than 50 rows to a kernel, else "max".
     polish : int, default=0
         In ``fit``, iterations in which the centres and widths of the chosen kernels move together down the gradient of
         the leave-one-out error on up to 10,000 rows, as far as it helps on rows held out; try 20.  The centres are no
@@ -90,7 +90,7 @@ class SubsetLSSVMRegressor(IncrementalRegression, SubsetBase):
         The model: f(x) = intercept_ + Σᵢ dual_coef_[i] k(basis_vectors_[i], x).
     n_basis_, n_samples_seen_ : int
     alpha_ : float
-    gamma_ : ndarray of shape (n_features,)
+    gamma_ : ndarray of shape (n_features,), or Warp
     kernel_ : str
     search_ : list of dict
         With kernel="auto" or max_basis="auto", what was tried, the best first: ``kernel``, ``gamma``, ``error`` (root
@@ -102,7 +102,7 @@ class SubsetLSSVMRegressor(IncrementalRegression, SubsetBase):
     path_ : dict
         With a size held out: sizes ``n_basis``, their mean squared ``error`` on rows held out.
     learned_gamma_ : dict
-        With gamma="learn", what :func:`learn_gamma` found.
+        With gamma="learn" or "warp", what :func:`learn_gamma` found.
 
     Examples
     --------

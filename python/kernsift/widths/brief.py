@@ -32,7 +32,7 @@ def learn_briefly(rows: Rows, kernel: str, fit_intercept: bool, isotropic: bool 
     largest = np.abs(rows.X).max(axis=0)
     order = np.lexsort((rows.X / np.where(largest > 0, largest, 1.0)).astype(np.float32)[::-1])
     table = canonical_table(np.ascontiguousarray(rows.X[:, order]), rows.targets, rows.weight, 0, scale_free=True)
-    active, unit, sample = _standardised(table, kernel)
+    active, unit, sample, _ = _standardised(table, kernel)
     Y = sample.Y - np.average(sample.Y, axis=0, weights=sample.weight)
     spread = float(np.sqrt((sample.weight @ (Y**2).sum(axis=1) + sample.within.sum()) / sample.weight.sum()))
     if not active.size or len(sample) < 2 or spread == 0.0:
@@ -55,7 +55,7 @@ def learn_briefly(rows: Rows, kernel: str, fit_intercept: bool, isotropic: bool 
         return None
     found = Run([np.exp(p[:-1]) * unit for p in points], values)
     return _report(
-        gamma, unit, active, found, begin, alpha=float(np.exp(points[-1][-1]) * table.weight.sum()),
+        gamma, gamma[active] / unit, active, found, begin, alpha=float(np.exp(points[-1][-1]) * table.weight.sum()),
         error=float(np.exp(values[-1])) * spread**2, error_one_width=float(np.exp(error_one)) * spread**2,
         criterion="loo", held_out={}, n_rows=len(sample), n_landmarks=problem.m, n_evaluations=problem.evaluations,
     )  # fmt: skip

@@ -18,6 +18,8 @@ from ..base.kernel import TABLE, ChosenKernel, kernel_name
 from ..base.memory import ROW_VECTORS, check_memory
 from ..base.targets import class_targets
 from ..base.validation import Interval, StrOptions, as_targets, check_some_weight, check_weights
+from ..base.warp import Warp
+from .learn_warp import Curves
 from .search import (
     LONGEST,
     Aside,
@@ -64,6 +66,7 @@ def learn_gamma(
     sample_weight: ArrayLike | None = None,
     random_state: Any = None,
     callback: Callable[[dict[str, Any]], None] | None = None,
+    warp: bool = False,
 ) -> Bunch:
     """Learn one width per feature, and a ridge, by the gradient of a closed-form leave-one-out error.
 
@@ -98,11 +101,15 @@ def learn_gamma(
         For the rows.  With an int the result does not depend on the order of the rows.
     callback : callable, optional
         Called after every iteration on all rows tuned on, with a dict of ``iteration`` and ``criterion``.
+    warp : bool, default=False
+        Also learn a monotone curve for each feature, from those widths on, and return it as a :class:`Warp` if its
+        error on rows held out is lower by half a percent.  It takes about as long again, or twice as long.
 
     Returns
     -------
     Bunch
-        ``gamma`` : ndarray of shape (n_features,), to be given to any estimator here.  0 for a constant feature.
+        ``gamma`` : ndarray of shape (n_features,), or :class:`Warp`, to be given to any estimator here.  0 for a
+        constant feature.
         ``alpha`` : float, the ridge that belongs to it, for as many rows as were given.  Models of another size do
         better with their own (``alpha="gcv"``).
         ``relevance`` : ndarray of shape (n_features,), each feature's part of the squared distance (for laplacian: of
@@ -110,8 +117,10 @@ def learn_gamma(
         it: a straight line needs a wide kernel and ranks low.
         ``switched_off`` : indices of features with less than a fiftieth of an equal share.
         ``error``, ``error_one_width`` : leave-one-out mean squared errors on the rows tuned on.
-        ``path`` : dict of arrays, ``criterion`` and ``gamma`` after every iteration of the final search.
+        ``path`` : dict of arrays, ``criterion`` and ``gamma`` (of a warp its slopes) after every iteration of the final
+        search.
         ``held_out`` : dict, mean squared errors on rows held out for each ``iteration`` tried; empty if none were.
+        ``held_out_warp`` : the same with ``warp=True``, for curves that begin as the ``widths``, and as ``curves``.
         ``criterion``, ``n_iter``, ``n_rows``, ``n_landmarks``, ``n_evaluations``, ``seconds``.
 
     Examples
@@ -128,7 +137,7 @@ def learn_gamma(
     >>> bool(model.score(X, y) > 0.9)
     True
     """
-    _check_parameters(kernel, isotropic, n_rows, m, max_iter, criterion)
+    _check_parameters(kernel, isotropic, n_rows, m, max_iter, criterion, warp)
     labels = np.asarray(y)
     if classification is None:
         classification = labels.dtype.kind not in "fiu"
@@ -143,10 +152,12 @@ def learn_gamma(
     else:
         targets = as_targets(checked)
     table = canonical_table(rows, targets, weight, draw_seed(random_state), scale_free=True)
-    return learn(table, kernel, fit_intercept, isotropic, n_rows, m, max_iter, criterion, callback)
+    return learn(table, kernel, fit_intercept, isotropic, n_rows, m, max_iter, criterion, callback, warp=warp)
 
 
-def _check_parameters(kernel: str, isotropic: bool, n_rows: int, m: int, max_iter: int, criterion: str) -> None:
+def _check_parameters(
+    kernel: str, isotropic: bool, n_rows: int, m: int, max_iter: int, criterion: str, warp: bool
+) -> None:
     check_kernel(kernel)
     whole = Interval(Integral, 1, None, closed="left")
     for name, value in (("n_rows", n_rows), ("m", m), ("max_iter", max_iter)):
@@ -156,6 +167,10 @@ def _check_parameters(kernel: str, isotropic: bool, n_rows: int, m: int, max_ite
         raise ValueError(f"criterion={criterion!r} must be one of {list(CRITERIA)}")
     if not isinstance(isotropic, (bool, np.bool_)):
         raise ValueError(f"isotropic={isotropic!r} must be True or False")
+    if not isinstance(warp, (bool, np.bool_)):
+        raise ValueError(f"warp={warp!r} must be True or False")
+    if warp and isotropic:
+        raise ValueError("warp=True learns each feature's own curve and isotropic=True one width for all: choose one")
 
 
 def check_kernel(kernel: str) -> None:
@@ -176,6 +191,7 @@ def learn(
     criterion: str = "auto",
     callback: Callable[[dict[str, Any]], None] | None = None,
     aside: Aside | None = None,
+    warp: bool = False,
 ) -> Bunch:
     """`learn_gamma` on rows in canonical form, which may have been begun elsewhere (`aside`)."""
     begin = time.perf_counter()
@@ -202,7 +218,15 @@ def learn(
             gamma[:] = 1.0 / d
         none = dict.fromkeys(("error", "error_one_width", "n_rows", "n_landmarks", "n_evaluations"), 0)
         return _report(
-            gamma, unit, active, Run([], []), begin, alpha=1e-4 * total, criterion="none", held_out={}, **none
+            gamma,
+            gamma[active] / unit,
+            active,
+            Run([], []),
+            begin,
+            alpha=1e-4 * total,
+            criterion="none",
+            held_out={},
+            **none,
         )
     scale = spread / np.sqrt(sample.weight.sum())
     sample = Sample(sample.X, Y / scale, sample.weight, sample.within / scale**2)
@@ -221,47 +245,70 @@ def learn(
 
     chosen, how = Run([one], [problem.value(one)]), first
     held_out: dict[str, Any] = {}
+    rest = sample[n_rows : n_rows + MOST_HELD_OUT]
+    if aside is not None and aside.X is not None:
+        rest = Sample(units(aside.X), (aside.Y - mean) / scale, aside.weight, np.zeros(len(aside.X)))
+    elif len(rest) < HELD_OUT * len(rows):
+        rest = rest[:0]
     if not isotropic and active.size > 1:
-        rest = sample[n_rows : n_rows + MOST_HELD_OUT]
-        if aside is not None and aside.X is not None:
-            rest = Sample(units(aside.X), (aside.Y - mean) / scale, aside.weight, np.zeros(len(aside.X)))
-        elif len(rest) < HELD_OUT * len(rows):
-            rest = rest[:0]
         routes = None if begun is None else begun.routes
         if routes is None:
             routes = _routes(problem, one, own, criterion, max_iter)
-        chosen, held_out, how = _several_widths(problem, rest, one, routes, max_iter, callback, aside is not None)
+        best = 0
+        if len(rows) >= TOO_FEW:
+            names = [r.criterion + ("" if r.start is one else ", other start") for r in routes]
+            chosen, held_out, best = _followed(problem, rest, routes, names, max_iter, callback, aside is not None)
+            how = routes[best].criterion
         if aside is not None:
-            aside.one, aside.routes = one, routes[:1]
+            aside.one, aside.routes = one, [routes[best]]
     x = chosen.points[-1]
     gamma = np.zeros(d)
     gamma[active] = np.exp(x[:-1]) * unit
     if not np.isfinite(gamma).all() or not (gamma > 0).any():
         raise ValueError("the widths of X are beyond the range of a double: rescale its columns")
-    chosen = Run([np.exp(p[:-1]) * unit for p in chosen.points], chosen.values)
     loo = problem if first == "loo" else problem.of(rows, None, "loo")
     error, error_one = (float(np.exp(loo.value(p))) * scale**2 for p in (x, one))
+    facts = {"error_one_width": error_one, "n_rows": len(rows), "n_landmarks": problem.m}
+    metric: Array | Warp = gamma
+    parts = gamma[active] / unit
+    points = [np.exp(p[:-1]) * unit for p in chosen.points]
+    evaluations = problem.evaluations
+    if warp and len(rows) >= TOO_FEW:
+        curves = Curves.of(sample, table.X[table.distinct.which][:, active])
+        problem, routes = curves.routes(problem, x, how)
+        names = ["widths", "curves"]
+        found, facts["held_out_warp"], best = _followed(
+            problem, rest, routes, names, max_iter, callback, aside is not None
+        )
+        evaluations += problem.evaluations
+        if best > 0 or len(found.points) > 1:
+            chosen, x = found, found.points[-1]
+            metric = curves.warp(x, active, table.X[0])
+            points = [np.exp(p[:-1]) for p in found.points]
+            error = problem.loo_error(x) * scale**2
+            parts = curves.parts(x, rows, kernel)
+    chosen = Run(points, chosen.values)
     return _report(
-        gamma, unit, active, chosen, begin, alpha=float(np.exp(x[-1]) * total), error=error, error_one_width=error_one,
-        criterion=how, held_out=held_out, n_rows=len(rows), n_landmarks=problem.m, n_evaluations=problem.evaluations,
+        metric, parts, active, chosen, begin, alpha=float(np.exp(x[-1]) * total),
+        error=error, criterion=how, held_out=held_out, n_evaluations=evaluations, **facts,
     )  # fmt: skip
 
 
-def learned_width(estimator: Any, X: Array, targets: Array, weight: Array) -> Array:
-    """Learn the widths of an estimator from rows in any order."""
-    seed = draw_seed(estimator.random_state)
-    return width_of(estimator, canonical_table(X, targets, weight, seed, scale_free=True))
+def learned_width(estimator: Any, X: Array, targets: Array, weight: Array) -> Array | Warp:
+    """Learn the metric of an estimator from rows in any order."""
+    table = canonical_table(X, targets, weight, draw_seed(estimator.random_state), scale_free=True)
+    return width_of(estimator, table, estimator.gamma)
 
 
-def width_of(estimator: Any, table: Table) -> Array:
-    """gamma="learn" of an estimator: the widths; the rest of what was found is kept in its ``learned_gamma_``."""
+def width_of(estimator: Any, table: Table, gamma: Any) -> Array | Warp:
+    """gamma="learn" or "warp" of an estimator: what else was found is kept in its ``learned_gamma_``."""
     chosen: ChosenKernel | None = getattr(estimator, "_chosen", None)
     if chosen is not None and chosen.learned is not None:
         found = chosen.learned
     else:
         kernel = kernel_name(estimator)
         check_kernel(kernel)
-        found = learn(table, kernel, bool(estimator.fit_intercept))
+        found = learn(table, kernel, bool(estimator.fit_intercept), warp=gamma == "warp")
     estimator.learned_gamma_ = dict(found)
     return found["gamma"]
 
@@ -274,20 +321,18 @@ def _routes(problem: Problem, one: Array, own: Array, criterion: str, max_iter: 
     return routes_from(problem, one, own, criteria, max_iter)
 
 
-def _several_widths(
+def _followed(
     problem: Problem,
     rest: Sample,
-    one: Array,
     routes: list[Route],
+    names: list[str],
     max_iter: int,
     callback: Callable[[dict[str, Any]], None] | None,
-    coarse: bool = False,
-) -> tuple[Run, dict[str, Any], str]:
-    """From the one width to one a feature, as far as rows held out allow."""
+    coarse: bool,
+) -> tuple[Run, dict[str, Any], int]:
+    """From where the first route begins, as far as rows held out allow, on the best route."""
     rows, n = problem.sample, len(problem.sample)
     longest = LONGEST * max_iter
-    if n < TOO_FEW:
-        return Run([one], [problem.value(one)]), {}, problem.criterion
 
     def tell(k: int, value: float) -> None:
         if callback is not None:
@@ -311,11 +356,9 @@ def _several_widths(
         start = routes[best].start
         chosen = run(problem, routes[best], stop, stop, tell) if stop > 0 else Run([start], [problem.value(start)])
         runs = [chosen] * len(routes)
-    names = [r.criterion + ("" if r.start is one else ", other start") for r in routes]
     held = {"iteration": steps, **dict(zip(names, errors, strict=True))}
     stop = min(stop, len(runs[best].points) - 1)
-    routes.insert(0, routes.pop(best))  # for a search that begins with them
-    return Run(runs[best].points[: stop + 1], runs[best].values[: stop + 1]), held, routes[0].criterion
+    return Run(runs[best].points[: stop + 1], runs[best].values[: stop + 1]), held, best
 
 
 def _standardised(table: Table, kernel: str) -> tuple[NDArray[np.intp], Array, Sample, Callable[[Array], Array]]:
@@ -348,14 +391,21 @@ def _standardised(table: Table, kernel: str) -> tuple[NDArray[np.intp], Array, S
     return active, unit, Sample(np.ascontiguousarray(Z), mean, rows.weight, within), units
 
 
-def _report(gamma: Array, unit: Array, active: NDArray[np.intp], chosen: Run, begin: float, **facts: Any) -> Bunch:
-    relevance = np.zeros(len(gamma))
-    relevance[active] = gamma[active] / unit
+def _report(
+    gamma: Array | Warp, parts: Array, active: NDArray[np.intp], chosen: Run, begin: float, **facts: Any
+) -> Bunch:
+    """What was found; `parts` are those of the active features in a distance."""
+    d = gamma.n_features if isinstance(gamma, Warp) else len(gamma)
+    relevance = np.zeros(d)
+    relevance[active] = parts
     if relevance.any():
         relevance /= relevance.sum()
-    path = np.zeros((len(chosen.points), len(gamma)))
-    for k, point in enumerate(chosen.points):
-        path[k, active] = point
+    path = np.zeros((len(chosen.points), d))
+    if isinstance(gamma, Warp):
+        path = np.array(chosen.points)
+    else:
+        for k, point in enumerate(chosen.points):
+            path[k, active] = point
     return Bunch(
         gamma=gamma,
         relevance=relevance,

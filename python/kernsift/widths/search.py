@@ -25,6 +25,8 @@ LOOK_ROWS, LOOK_LANDMARKS = 1500, 150
 STEPS, FALL, LONGEST = 5, 5e-3, 3
 # A start is looked at on few rows and taken along if it ends there lower than the one width's by this (log criterion).
 AHEAD = 0.1
+# 1 / variance of the prior on the logs of a feature's slopes, about those a search begins with and up to a factor.
+PRIOR = 1.0
 # The one width stays unless others are better by this part on rows held out.
 GAIN = 0.005
 
@@ -48,7 +50,10 @@ class Sample:
 
 @dataclass
 class Problem:
-    """The criterion on a sample with its first rows as landmarks.  A point is log widths and log ridge a weight."""
+    """The criterion on a sample with its first rows as landmarks.
+
+    A point is log widths, or the logs of the slopes of a warp, and the log ridge a weight.
+    """
 
     kernel: str
     sample: Sample
@@ -56,17 +61,20 @@ class Problem:
     criterion: str
     toll: float
     fit_intercept: bool
+    warp: tuple[Array, Array] | None = None  # knots, and slopes that the prior is about
     evaluations: int = 0
 
     def __post_init__(self) -> None:
         landmarks = np.ascontiguousarray(self.sample.X[: self.m])
         settings: dict[str, Any] = {"fit_intercept": self.fit_intercept, "jitter": JITTER, **vars(self.sample)}
+        settings |= {"warp": self.warp, "prior": PRIOR}
         self._core = _core.WidthProblem(self.kernel, landmarks=landmarks, **settings)
 
-    def of(self, sample: Sample, m: int | None = None, criterion: str | None = None) -> Problem:
-        """The same on other rows, with at most as many landmarks, or by another criterion."""
+    def of(self, sample: Sample, m: int | None = None, criterion: str | None = None, warp: Any = None) -> Problem:
+        """The same on other rows, with at most as many landmarks, by another criterion, or through a warp."""
         most = min(self.m if m is None else min(m, self.m), len(sample))
-        return Problem(self.kernel, sample, most, criterion or self.criterion, self.toll, self.fit_intercept)
+        how = criterion or self.criterion, self.toll, self.fit_intercept, warp or self.warp
+        return Problem(self.kernel, sample, most, *how)
 
     def value(self, x: Array) -> float:
         """The log criterion (the evidence is a logarithm already)."""
@@ -76,6 +84,12 @@ class Problem:
     def __call__(self, x: Array) -> tuple[float, Array]:
         self.evaluations += 1
         return self._core.objective(x, criterion=self.criterion, toll=self.toll, gradient=True)
+
+    def loo_error(self, x: Array) -> float:
+        """Mean squared leave-one-out error, without the prior of a warp."""
+        ridge = float(np.exp(x[-1]) * self.sample.weight.sum())
+        value = self._core.evaluate(np.exp(x[:-1]), ridge, criterion="loo", gradient=False)[0]
+        return np.nan if value is None else value
 
     def error_on(self, x: Array, held_out: Sample) -> float:
         """Weighted sum of squared errors on rows held out."""

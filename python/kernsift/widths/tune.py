@@ -18,6 +18,7 @@ from ..base.kernel import SCALES
 from ..base.memory import check_memory
 from ..base.targets import Rows
 from ..base.validation import check_array, check_some_weight, check_weights, ridge_grid
+from ..base.warp import Warp
 from ..dense.base import ALPHAS, GAMMA_FACTORS, BatchLSSVM
 from ..select.task import kernel_for
 from ..stream.online_model import OnlineModel
@@ -210,7 +211,9 @@ def _widths(estimator: Any, gammas: Iterable[Any] | None, X: Array, rows: Canoni
         scale = float(kernel_for(estimator, "scale", X, rows).gamma[0])
         return [scale * float(factor) for factor in GAMMA_FACTORS]
     widths = []
-    for gamma in [gammas] if isinstance(gammas, str) else gammas:
+    for gamma in [gammas] if isinstance(gammas, (str, Warp)) else gammas:
+        if isinstance(gamma, Warp):
+            raise ValueError("gammas holds a Warp; give numbers, arrays or 'scale' and the like, and a Warp as gamma")
         if isinstance(gamma, str) and gamma not in SCALES:
             raise ValueError(f"gammas holds {gamma!r}; give numbers, arrays, 'scale', 'standard' or 'median'")
         each = kernel_for(estimator, gamma, X, rows).gamma
