@@ -445,11 +445,14 @@ def test_every_family_learns_a_warp_by_name(family):
     assert model.score(X, y) > 0.7
 
 
-def test_a_stream_waits_for_its_warp():
+def test_a_stream_takes_a_warp_and_learns_none():
     X, y = jagged(300, 0)
-    model = OnlineLSSVMRegressor(kernel="laplacian", gamma="warp", learn_rows=200, max_basis=50).partial_fit(X, y)
-    assert isinstance(model.gamma_, Warp)
-    assert model.gamma_ == model.learned_gamma_["gamma"]
+    with pytest.raises(ValueError, match="gamma='warp' is for fit"):
+        OnlineLSSVMRegressor(kernel="laplacian", gamma="warp").partial_fit(X, y)
+    fitted = OnlineLSSVMRegressor(kernel="laplacian", gamma="warp", max_basis=50).fit(X, y)
+    assert fitted.gamma_ == fitted.learned_gamma_["gamma"]
+    model = OnlineLSSVMRegressor(kernel="laplacian", gamma=fitted.gamma_, max_basis=50).partial_fit(X, y)
+    assert model.gamma_ == fitted.gamma_
     assert model.score(X, y) > 0.7
 
 

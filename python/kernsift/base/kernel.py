@@ -104,7 +104,14 @@ def is_scale_free(gamma: Any) -> bool:
 def warn_of_scales(model: Any, X: Array) -> None:
     """Warn where one width for all features meets columns on very different scales."""
     gamma = getattr(model, "gamma", None)
-    if gamma is None or is_scale_free(gamma) or np.ndim(gamma) or model.kernel == "linear" or len(X) < 2:
+    if (
+        gamma is None
+        or is_scale_free(gamma)
+        or isinstance(gamma, Warp)
+        or np.ndim(gamma)
+        or model.kernel == "linear"
+        or len(X) < 2
+    ):
         return
     if getattr(model, "gammas", None) is not None:
         return

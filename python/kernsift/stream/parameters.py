@@ -102,7 +102,7 @@ class OnlineParameters(StreamParameters, CoreModel):
         """What the widths are taken by at first."""
         if not isinstance(self.gamma, str) or self.gamma not in ("auto", "learn"):
             return self.gamma
-        return "standard" if self._learns_widths() and not whole else "scale"
+        return "scale" if whole or not self._learns_widths() else "standard"
 
     def _kept_for_widths(self) -> int:
         """Last rows kept, from which a stream begins again with other widths."""

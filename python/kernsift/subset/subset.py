@@ -36,7 +36,7 @@ class SubsetLSSVMRegressor(IncrementalRegression, SubsetBase):
     gamma : float, array of shape (n_features,), Warp, "scale", "standard", "median", "learn" or "warp", default="scale"
         Width.  "scale" is one over the sum of the features' variances, "standard" the same with each feature in units
         of its own deviation, "median" 1/(2s²) with s the median distance; "learn" finds one per feature by
-        :func:`learn_gamma`, on 10,000 rows and in seconds, "warp" a :class:`Warp`.  With "standard", "learn" and "warp"
+        :func:`learn_gamma`, on 10,000 rows and in seconds, "warp" a :class:`Warp`.  With "standard" and "learn"
         the units of the columns have no effect.
     degree, coef0 : int, float
         Of the polynomial kernel.
