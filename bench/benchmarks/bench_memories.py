@@ -7,6 +7,8 @@ import time
 from typing import Any
 
 import numpy as np
+from kernsift.base.targets import Rows
+from kernsift.widths.brief import learn_briefly
 from measure.clock import ratio
 
 from .common import SEED, Array, Timed, kernsift, setup, sizes  # noqa: F401
@@ -74,3 +76,36 @@ class Memories(Timed):
 
     def track_p999_microseconds_of_an_update(self, m: int) -> float:
         return float(np.quantile(self.updates(copy.deepcopy(self.bank)), 0.999))
+
+
+class LearnedWidths(Timed):
+    """A stream that learns its widths while it runs; two of ten features say something."""
+
+    params = (sizes(100),)
+    param_names = ("m",)
+
+    def setup(self, m: int) -> None:
+        rng = np.random.default_rng(SEED)
+        self.X = rng.standard_normal((2 * ROWS, FEATURES))
+        self.y = np.sin(2 * self.X[:, 0]) * self.X[:, 1] + 0.1 * rng.standard_normal(len(self.X))
+        learned, fixed = (self.streamed(m, gamma) for gamma in ("auto", "standard"))
+        assert np.mean(learned[ROWS:] ** 2) < 0.2 * np.mean(fixed[ROWS:] ** 2)
+
+    def streamed(self, m: int, gamma: str) -> Array:
+        return kernsift.OnlineLSSVMRegressor(gamma=gamma, max_basis=m).prequential(self.X, self.y).error
+
+    def time_prequential(self, m: int) -> None:
+        self.streamed(m, "auto")
+
+    def track_ratio_to_widths_of_the_first_rows(self, m: int) -> float:
+        return ratio(lambda gamma: self.streamed(m, gamma), lambda gamma: self.streamed(m, gamma),
+                     lambda: ("auto", "standard"))  # fmt: skip
+
+    def track_milliseconds_of_learning_widths(self, m: int) -> float:
+        rows = Rows(self.X[:1000], self.y[:1000, None], np.ones(1000))
+        begin = time.thread_time()
+        found = learn_briefly(rows, "rbf", True)
+        took = 1e3 * (time.thread_time() - begin)
+        assert found is not None
+        assert found.relevance[:2].sum() > 0.5
+        return took
