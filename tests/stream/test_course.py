@@ -230,6 +230,16 @@ def test_targets_that_come_late_judge_what_was_predicted_when_the_row_came(delay
     assert np.square(error[700:]).mean() < 0.2
 
 
+def test_a_stream_that_begins_with_rows_that_are_all_the_same_is_sound(rng):
+    X = rng.standard_normal((700, 2))
+    X[:200] = X[0]
+    y = np.sin(2 * X[:, 0]) + 0.1 * rng.standard_normal(700)
+    model = OnlineLSSVMRegressor(max_basis=60).partial_fit(X[:210], y[:210])
+    assert model.health()["sound"]  # features that never differed have no slope, and not one of a million million
+    assert model.partial_fit(X[210:], y[210:]).health()["sound"]
+    assert model.score(X[400:], y[400:]) > 0.9
+
+
 # --- the last targets as features ---
 
 

@@ -177,7 +177,8 @@ class OnlineParameters(StreamParameters, CoreModel):
             return []
         scale = np.ones(d)  # widths in units of their own say that the features are in those units too
         if isinstance(self.gamma, str):
-            deviation = rows.X[rows.weight > 0].std(axis=0)
+            # about a row: what never changes has a deviation of exactly 0
+            deviation = (rows.X[rows.weight > 0] - rows.X[0]).std(axis=0)
             scale = np.divide(1.0, deviation, out=np.zeros(d), where=deviation > 0)
         return list((scale / np.sqrt(d + 1.0)).tolist())
 
