@@ -111,7 +111,10 @@ inline Strided given_or_new(const py::object& out, Index size) {
 
 inline Warp to_warp(const py::object& given) {
   if (given.is_none()) return {};
-  const auto [knots, slopes] = given.cast<std::pair<Array, Array>>();
+  if (!py::isinstance<py::sequence>(given) || py::len(given) != 2)
+    throw std::invalid_argument("a warp is a pair of knots and slopes");
+  const auto knots = Array::ensure(given[py::int_(0)]), slopes = Array::ensure(given[py::int_(1)]);
+  if (!knots || !slopes) throw std::invalid_argument("the knots and slopes of a warp are arrays of numbers");
   return {rows(knots, -1, "the knots of a warp"), rows(slopes, -1, "the slopes of a warp")};
 }
 inline py::object from_warp(const Warp& warp) {

@@ -242,6 +242,9 @@ def test_bad_uses_are_named():
     with pytest.raises(ValueError, match="choose one"):
         learn_gamma(X, y, warp=True, isotropic=True)
     problem = warped_problem("rbf", warp, X, X[:9].copy(), y[:, None], np.ones(len(X)), True)
+    for bad in ((), (1, 2, 3), ("a", "b"), 5):  # as a file that was changed may have it
+        with pytest.raises(ValueError, match="warp"):
+            _core.Kernel("rbf", np.ones(4), 3, 1.0, X[0], bad)
     with pytest.raises(ValueError, match="landmarks move under plain widths only"):
         problem.evaluate(np.concatenate(parts(warp)[1]), 0.3, landmarks=X[:9].copy())
     with pytest.raises(ValueError, match="one-dimensional of length 8"):

@@ -103,7 +103,7 @@ def learn_gamma(
         Called after every iteration on all rows tuned on, with a dict of ``iteration`` and ``criterion``.
     warp : bool, default=False
         Also learn a monotone curve for each feature, from those widths on, and return it as a :class:`Warp` if its
-        error on rows held out is lower by half a percent.  It takes about as long again, or twice as long.
+        error on rows held out is lower by half a percent.  It takes one to three times as long again.
 
     Returns
     -------
