@@ -25,7 +25,8 @@ def estimators():
     names = [n for n in kernsift.__all__ if n.endswith(("Regressor", "Classifier"))]
     assert len(names) >= 11
     for name in names:
-        yield getattr(kernsift, name)(gamma=0.5), LABELS if name.endswith("Classifier") else Y
+        how = {"settings": {"gamma": 0.5}} if name.startswith("Kernel") else {"gamma": 0.5}
+        yield getattr(kernsift, name)(**how), LABELS if name.endswith("Classifier") else Y
 
 
 def test_the_build_is_one_this_processor_runs():

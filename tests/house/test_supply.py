@@ -39,7 +39,8 @@ for name in kernsift.__all__:
     kind = getattr(kernsift, name)
     if not hasattr(kind, "get_params"):
         continue
-    model = kind(gamma=0.5)
+    of_front = name in ("KernelClassifier", "KernelRegressor")
+    model = kind(settings={"gamma": 0.5}) if of_front else kind(gamma=0.5)
     if name == "KernelLSTD":
         model.partial_fit(X[:-1], y[:-1], X[1:])
     else:
