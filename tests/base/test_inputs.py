@@ -274,7 +274,7 @@ FRONT = ("KernelClassifier", "KernelRegressor")  # parameters of the models they
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_a_constructor_says_its_own_name_and_the_nearest_parameter(name):
     kind = getattr(kernsift, name)
-    wrong, right, another = ("smal", "small", "settings") if name in FRONT else ("gama", "gamma", "kernel")
+    wrong, right, another = ("smalll", "small", "settings") if name in FRONT else ("gama", "gamma", "kernel")
     with pytest.raises(
         TypeError, match=rf"^{name} has no parameter '{wrong}' \(did you mean '{right}'\?\); it has .*{another}"
     ):
