@@ -23,9 +23,7 @@ CORE = {
     "batch": "subset, dense, pruned and sparse LS-SVM, widths",
 }
 #: The rooms of python/kernsift; their words are the docstrings of the folders.
-PYTHON = (
-    "table", "stream", "subset", "dense", "select", "widths", "export", "display", "blocks", "river", "cli", "io", "base",
-)  # fmt: skip
+PYTHON = "table stream subset dense select widths export display blocks river cli io base".split()
 
 
 def line(text: str = "") -> str:
