@@ -23,7 +23,10 @@ CORE = {
     "batch": "subset, dense, pruned and sparse LS-SVM, widths",
 }
 #: The rooms of python/kernsift; their words are the docstrings of the folders.
-PYTHON = "table stream subset dense select widths export display blocks river cli io base".split()
+PYTHON = (
+    *("table", "stream", "subset", "dense", "select", "widths"),
+    *("export", "display", "blocks", "river", "cli", "io", "base"),
+)
 
 
 def line(text: str = "") -> str:
