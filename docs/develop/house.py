@@ -23,7 +23,9 @@ CORE = {
     "batch": "subset, dense, pruned and sparse LS-SVM, widths",
 }
 #: The rooms of python/kernsift; their words are the docstrings of the folders.
-PYTHON = ("table", "stream", "subset", "dense", "select", "widths", "export", "display", "blocks", "river", "cli", "io", "base")
+PYTHON = (
+    "table", "stream", "subset", "dense", "select", "widths", "export", "display", "blocks", "river", "cli", "io", "base",
+)  # fmt: skip
 
 
 def line(text: str = "") -> str:
