@@ -24,7 +24,8 @@ CORE = {
 }
 #: The rooms of python/kernsift; their words are the docstrings of the folders.
 PYTHON = (
-    "table", "stream", "subset", "dense", "select", "widths", "export", "display", "blocks", "river", "cli", "io", "base",
+    "table", "stream", "subset", "dense", "select", "widths",
+    "export", "display", "blocks", "river", "cli", "io", "base",
 )  # fmt: skip
 
 
