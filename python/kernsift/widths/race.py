@@ -22,7 +22,7 @@ from ..base.canonical import canonical_rows, canonical_table, draw_seed
 from ..base.kernel import KERNELS as KNOWN
 from ..base.kernel import TABLE, ChosenKernel, LearningParameters, is_scale_free, parameter, parameters, wants_learning
 from ..base.targets import Rows
-from ..base.validation import forget
+from ..base.validation import check_some_weight, forget
 from .learn_gamma import N_LANDMARKS, N_ROWS, learn
 from .search import Aside
 from .splits import FEW_ROWS, TOO_FEW, WAYS, Split, splits
@@ -123,6 +123,7 @@ class Found:
 
 def race(model: Any, rows: Rows, until: float | None = None) -> Found:
     """Choose among the candidates of a model, until a moment of `time.perf_counter` if one is given."""
+    check_some_weight(rows.weight)
     entries = [Entry(c) for c in candidates(model)]
     distinct = len(canonical_rows(rows.X, rows.weight, 0).which)  # repetitions count once, however they are written
     if distinct < TOO_FEW:
