@@ -194,5 +194,5 @@ def test_the_readmes_examples_run(capsys):
         exec(example, names)
     score = float(re.search(r"R2 (\S+) with \d+ kernels", capsys.readouterr().out)[1])
     assert 0.8 < score < 1.0  # noise of variance 1 under a signal of variance 24 leaves 0.96 at best
-    assert len(names["result"].error) == 4900
+    assert np.square(names["result"].error[-1000:]).mean() < 2.5  # noise of variance 1, signal of 24
     assert np.isfinite(names["mean"])
