@@ -85,7 +85,7 @@ def test_one_width_for_columns_of_many_scales_is_warned_about(rng):
 
 
 def test_the_warning_names_columns(rng):
-    import pandas as pd
+    pd = pytest.importorskip("pandas", reason="needs pandas")
 
     X, y = table(rng, 80)
     frame = pd.DataFrame(X * [1, 1, 1e-3, 1], columns=["a", "b", "small", "d"])

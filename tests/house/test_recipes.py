@@ -77,7 +77,7 @@ NEEDS = {
     "docs/tuning.md": ("pandas",),
 }
 #: ... and a block, by words in it.
-NEEDED = {"import optuna": "optuna", "from river import": "river"}
+NEEDED = {"import optuna": "optuna", "from river import": "river", "from kernsift.display": "matplotlib"}
 
 NETWORK = "installs from a package index, over the network; .ci/run runs the README's test command"
 BUILD = "builds the core, which takes minutes; .ci/run and the nightly workflow build the same"

@@ -61,7 +61,7 @@ def test_size_by_itself(rng):
 
 
 def test_the_report_says_what_was_chosen_and_why(rng):
-    import pandas as pd
+    pd = pytest.importorskip("pandas", reason="needs pandas")
 
     X, y = table(rng)
     X[7, 2] = 1.0  # a thousand times the others
