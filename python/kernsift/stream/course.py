@@ -29,14 +29,14 @@ BEGINNINGS = (4, 8, 16, 32, 64, 128)
 LOOK = 64
 # What the past keeps with each row in the means of the memories and of the squared errors.
 STEADY, STEADY_ERROR = 0.99, 0.998
-# Rows from which widths are learned, at least; rows between two challengers, at least: a part of all rows, up to a
-# number that bounds what learning costs a row.
+# Widths are learned from this many rows at least. Between two challengers lies a part of the rows since the last drift,
+# up to a number that bounds what learning costs a row.
 FEWEST, PART, MOST = 200, 0.1, 2000
-# A trial ends when the mean difference of the squared errors is so many standard errors from 0, and after as many rows
-# as a quarter of the memories.
+# A trial ends when the mean difference of the squared errors is two standard errors from 0, and at the latest after a
+# quarter of the mean memory in rows.
 DECIDED, LONGEST = 2.0, 0.25
 # Drift is noted where the mean memory falls to half of what it was, or the mean squared error of the last hundred rows
-# rises fourfold; the last so many are kept.
+# rises fourfold. The last thousand notes are kept.
 FALL, RISE, MOST_NOTED = 2.0, 4.0, 1000
 # Rows in which a change shows: it is noted once.
 SETTLING = 4 * LOOK
@@ -213,7 +213,7 @@ class Course:
     # --- looking ---
 
     def _look(self) -> None:
-        """What is due after so many rows: another beginning, a verdict, a challenger."""
+        """Do what is due at this row: begin again, end a trial, or make a challenger."""
         course = self._course
         if course is None or self._rows_learned() < course.due:
             return
@@ -245,6 +245,7 @@ class Course:
         return core, self._calibrated(calibration, apriori, rows)
 
     def _begin_again(self) -> None:
+        """Replace the model by one with the widths that the rows so far give."""
         rows = self._kept_rows()
         try:
             core, calibration = self._begun_with_rows(rows, None, type(self)._calibration)
@@ -284,6 +285,7 @@ class Course:
         return max(2 * LOOK, min(PART * (n - self._course.changed), MOST), memory)
 
     def _challenge(self, n: int) -> None:
+        """Make a challenger from the kept rows, with widths learned from the last of them."""
         assert self._course is not None
         kept, course = self._kept_rows(), replace(self._course, learned=n)
         self._course = course

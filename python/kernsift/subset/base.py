@@ -43,7 +43,7 @@ from .pruned import NEXT, PLENTY, Path, enough, errors_along, sizes_below
 from .state import FAST_GROWTH, LOO_GRID, Basis, Sketch, SubsetState, ready
 
 _EPS = np.finfo(np.float64).eps
-# max_basis="auto" begins with so many kernels, and goes down the path to as few before it goes up.
+# max_basis="auto" begins with _FIRST kernels, and goes down the path to _SMALLEST before it goes up.
 _FIRST, _SMALLEST = 500, 60
 # Parameters on which the basis and the sums do not depend.
 _MAY_CHANGE = ("alpha", "keep_path", "keep_sums", "n_jobs")

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..base.arrays import Array
 
-# A column has heavy tails where its largest distance from the median is so many distances between its quartiles.
+# A column has heavy tails where its largest distance from the median is this many times that between its quartiles.
 _FAR = 30.0
 # Columns shown.
 _MOST = 10

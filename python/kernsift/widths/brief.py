@@ -18,8 +18,8 @@ from .search import RIDGES, Problem, Run, Sample, box_about, descend, one_width
 
 # Measured on 29 streams: as good as 150 landmarks, 15 steps and rows held out, in a fifteenth of the time.
 LANDMARKS, STEPS = 60, 8
-# Both starts get so many steps, and the better one goes on: the best single width, and widths so many times narrower
-# than those of "standard", where a function that bends much along a few features is found.
+# Steps of each of two starts, of which the better goes on: the best single width, and widths this many times narrower
+# than those of "standard", from where a function is found that bends much along few features.
 FIRST_STEPS, NARROW = 6, 4.0
 
 

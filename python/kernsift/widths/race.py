@@ -35,12 +35,12 @@ SHORT_ROWS, SHORT_LANDMARKS, SHORT_STEPS, SHORT_BASIS, SHORT_FIT = 2000, 150, 8,
 LEARN_ROWS = 3000
 # Rows held out that the search for widths looks at.
 WATCHED = 2500
-# A candidate is dropped if its error is larger than the best by this part and by so many standard errors of the
-# difference; so many remain after rung 0.
+# A candidate is dropped if its error is larger than the best by a part, WORSE, and by SURE standard errors of the
+# difference. REMAIN of them are left after rung 0 at most.
 WORSE, SURE, REMAIN = 0.03, 2.0, 2
 # A larger model must lower the mean squared error by this part.
 WORTH = 0.02
-# Errors of neighbours are alike if their correlation is above this and so many standard errors of none.
+# Errors of neighbours are alike if their correlation is above ALIKE, and CERTAIN standard errors from none.
 ALIKE, CERTAIN = 0.1, 5.0
 
 
