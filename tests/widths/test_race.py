@@ -32,6 +32,17 @@ def rough(rng, n=240):
     return X, (X[:, 0] > 0.3) * 2.0 + (X[:, 1] > -0.5) + 0.05 * rng.standard_normal(n)
 
 
+def test_a_race_of_warps_ends_with_a_warp(rng):
+    X, y = smooth(rng, 700)
+    X[:, 0] = np.exp(3 * X[:, 0])  # what was even along the first column is crowded at one end
+    pairs = [(np.arange(500), np.arange(500, 700))]
+    model = SubsetLSSVMRegressor(kernel="auto", gamma="warp", max_basis=60, validation=pairs, random_state=0).fit(X, y)
+    assert isinstance(model.gamma_, kernsift.Warp)
+    assert model.search_[0]["gamma"] == "warp"
+    widths = model.set_params(gamma="learn").fit(X, y)
+    assert isinstance(widths.gamma_, np.ndarray)
+
+
 @pytest.mark.parametrize("model", REGRESSORS, ids=lambda m: type(m).__name__)
 def test_the_errors_are_those_of_models_fitted_without_the_rows_held_out(rng, model):
     """The definition, by public names: each kernel alone, fitted to one part and judged on the other."""

@@ -272,8 +272,8 @@ class _Race:
 
     def learn(self, e: Entry, rows: Rows, m: int, steps: int, n_rows: int = LEARN_ROWS) -> dict[str, Any]:
         table = canonical_table(*rows, self.seed, scale_free=True)
-        intercept = bool(self.model.fit_intercept)
-        return dict(learn(table, e.candidate.kernel, intercept, n_rows=n_rows, m=m, max_iter=steps, aside=e.aside))
+        how = {"n_rows": n_rows, "m": m, "max_iter": steps, "aside": e.aside, "warp": e.candidate.gamma == "warp"}
+        return dict(learn(table, e.candidate.kernel, bool(self.model.fit_intercept), **how))
 
     def best(self, entries: list[Entry]) -> Entry:
         judged = [e for e in entries if e.stage == "full" and len(e.losses) == len(self.splits)]
