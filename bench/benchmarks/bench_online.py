@@ -147,3 +147,32 @@ class Predict(Timed):
         return ratio(lambda _: self.by_blocks(self.model, at_once), lambda _: self.by_blocks(self.rival, at_once))
 
     track_ratio_to_kernel_ridge.unit = "ours/KernelRidge"
+
+
+class PredictSingle(Timed):
+    """`predict` of 2,000 rows of float32 and of float64, 54 features, beside a matrix product of 2 m d flops a row."""
+
+    rows, features = 2_000, 54
+    params = (["rbf", "matern52", "laplacian"], sizes(100, 500))
+    param_names = ("kernel", "m")
+
+    def setup(self, kernel: str, m: int) -> None:
+        rng = np.random.default_rng(SEED)
+        X = 1.5 * rng.standard_normal((m, self.features))
+        self.model = make("orthonormal", m, 0.5 / self.features).set_params(kernel=kernel)
+        self.model.fit(X, target(X, rng))
+        assert self.model.n_basis_ == m, f"{self.model.n_basis_} kernels, not {m}"
+        self.new = 1.5 * rng.standard_normal((self.rows, self.features))
+        self.single = self.new.astype(np.float32)
+        # Kernel values in single precision (6e-8 of the exponent, below 100 here), summed in double.
+        size = np.abs(self.model.dual_coef_).sum() / np.abs(self.model.predict(self.new)).max()
+        assert_close(self.model.predict(self.single), self.model.predict(self.new), 1e-5 * size)
+
+    def track_single_over_double(self, kernel: str, m: int) -> float:
+        return ratio(lambda _: self.model.predict(self.single), lambda _: self.model.predict(self.new))
+
+    def track_fraction_of_dgemm(self, kernel: str, m: int) -> float:
+        return fraction_of_dgemm(lambda: self.model.predict(self.new), 2.0 * self.rows * m * self.features)
+
+    track_single_over_double.unit = "float32/float64"
+    track_fraction_of_dgemm.unit = "of dgemm's flops/s"

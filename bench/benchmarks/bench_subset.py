@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
 from measure.clock import fraction_of_dgemm, ratio
 from measure.rivals import efvs, literal_fvs, nystroem_ridge, ols59
 from numpy.typing import NDArray
+from scipy.linalg import cython_lapack
 
-from .common import SEED, Timed, assert_close, kernsift, setup, table  # noqa: F401
+from .common import SEED, Timed, assert_close, kernsift, setup, sizes, table  # noqa: F401
 
 FEATURES = 8
 GAMMA = 1 / 8
@@ -157,3 +160,63 @@ class Stream(Timed):
         return fraction_of_dgemm(lambda: self.model.accumulate(self.X, self.y), flops, rounds=1)
 
     track_fraction_of_dgemm.unit = "of dgemm"
+
+
+class ManyRows(Timed):
+    """Rows beyond those that decide on the deletions, against sums over all rows for every element of the start."""
+
+    m = 100
+
+    def setup(self) -> None:
+        n = sizes(20_000, 20_000, 200_000)[-1]  # the last is left out of a smoke run
+        self.X, self.y = table(n, FEATURES)
+        self.ours, self.all_rows = self.fit(64), self.fit(n)
+        test = table(5000, FEATURES, SEED + 1)
+        error, least = (1 - model.score(*test) for model in (self.ours, self.all_rows))
+        assert error < 1.05 * least, (error, least)  # the sample may cost a few percent of the error
+
+    def fit(self, rows: int) -> kernsift.SubsetLSSVMRegressor:
+        model = kernsift.SubsetLSSVMRegressor(gamma=GAMMA, alpha=0.1, max_basis=self.m, random_state=0)
+        with mock.patch("kernsift.subset.pruned._ROWS", rows):
+            return model.fit(self.X, self.y)
+
+    def time_sampled(self) -> None:
+        self.fit(64)
+
+    def track_ratio_to_all_rows(self) -> float:
+        return ratio(lambda _: self.fit(64), lambda _: self.fit(len(self.X)), rounds=3)
+
+    track_ratio_to_all_rows.unit = "sample/all rows"
+
+
+class Spectrum(Timed):
+    """GCV over all ridges, by scipy's LAPACK against Eigen's eigenvalues."""
+
+    params = sizes(300, 1000, 2000)
+    param_names = ("m",)
+
+    def setup(self, m: int) -> None:
+        rng = np.random.default_rng(SEED)
+        W, y = rng.standard_normal((m, 2 * m)), rng.standard_normal((2 * m, 1))
+        self.sums = {"M": W @ W.T, "z": W @ y, "s": np.zeros(m), "y": np.zeros(1), "yy": (y**2).sum(axis=0)}
+        self.sums |= {"offset": np.zeros(1), "weight": 2.0 * m, "count": 2 * m, "precision": 1e-13}
+        assert abs(np.log(self.ridge() / self.without())) < 1e-6
+
+    def ridge(self) -> float:
+        how = {"fit_intercept": False, "threads": 1, "factor": None, "alpha": 0.0}
+        return kernsift._core.RidgeProblem(**self.sums, **how).best_gcv()
+
+    def without(self) -> float:
+        kernsift._core.use_dsyevd(None)
+        try:
+            return self.ridge()
+        finally:
+            kernsift._core.use_dsyevd(cython_lapack.__pyx_capi__["dsyevd"])
+
+    def time_gcv(self, m: int) -> None:
+        self.ridge()
+
+    def track_ratio_to_eigen(self, m: int) -> float:
+        return ratio(lambda _: self.ridge(), lambda _: self.without(), rounds=3)
+
+    track_ratio_to_eigen.unit = "LAPACK/Eigen"

@@ -1,8 +1,12 @@
 // The work whose instructions are counted: each piece a few milliseconds of one part of the core, on samples that are
-// always the same.  work NAME runs one piece, work alone lists them.  Only what happens inside `measured` counts.
+// always the same.  work NAME runs one piece, work alone lists them, work NAME TIMES prints its CPU time over that of a
+// reference loop, the least of so many runs of both in turn.  Only what happens inside `measured` counts.
 #include <Eigen/Cholesky>
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <functional>
 #include <memory>
 #include <numeric>
@@ -25,10 +29,33 @@
 
 // Never inlined nor cloned: valgrind knows it by its name.
 #ifdef __clang__
-extern "C" __attribute__((noinline)) void measured(const std::function<void()>& work) { work(); }
+#define KERNSIFT_KEPT __attribute__((noinline))
 #else
-extern "C" __attribute__((noipa)) void measured(const std::function<void()>& work) { work(); }
+#define KERNSIFT_KEPT __attribute__((noipa))
 #endif
+
+double cpu_seconds() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+bool timing = false;
+double spent = 0;
+
+extern "C" KERNSIFT_KEPT void measured(const std::function<void()>& work) {
+  const double begin = timing ? cpu_seconds() : 0;
+  work();
+  if (timing) spent += cpu_seconds() - begin;
+}
+
+// Multiplications and additions in registers alone: some milliseconds of nothing but the processor's clock.
+extern "C" KERNSIFT_KEPT double reference(double factor) {
+  double sums[32] = {};
+  for (int i = 0; i < 500000; ++i)
+    for (int j = 0; j < 32; ++j) sums[j] = sums[j] * factor + 1.0;
+  return std::accumulate(sums, sums + 32, 0.0);
+}
 
 namespace {
 
@@ -337,7 +364,22 @@ int main(int argc, char** argv) {
     if (argc < 2) {
       std::puts(piece.name);
     } else if (std::strcmp(argv[1], piece.name) == 0) {
-      piece.run();
+      if (argc < 3) {
+        piece.run();
+        return 0;
+      }
+      timing = true;
+      double least = 1e9, unit = 1e9;
+      volatile double factor = 0.5;
+      for (int left = std::atoi(argv[2]); left > 0; --left) {
+        spent = 0;
+        piece.run();
+        least = std::min(least, spent);
+        const double begin = cpu_seconds();
+        factor = std::min(reference(factor), 0.5);
+        unit = std::min(unit, cpu_seconds() - begin);
+      }
+      std::printf("%.4f\n", least / unit);
       return 0;
     }
   }

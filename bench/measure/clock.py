@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from .fair import without_handicaps
+
 Clock = Callable[[], float]
 
 
@@ -112,20 +114,12 @@ def fraction_of_dgemm(work: Callable[[], object], flops: float, rounds: int = 3)
 
 @cache
 def dgemm_limit() -> float:
-    """Flops a second of the matrix product on one thread, by the better of OpenBLAS's kernels for this processor.
-
-    Where the processor has AVX-512, OpenBLAS may choose others than those for it; what is then measured is no limit.
-    """
-    info = Path("/proc/cpuinfo")
-    kinds = ["", "SkylakeX"] if info.is_file() and "avx512f" in info.read_text() else [""]
-    found = []
-    for kind in kinds:
-        own = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-        own["PYTHONPATH"] = str(Path(__file__).parents[1])
-        own |= {"OPENBLAS_CORETYPE": kind} if kind else {}
-        command = [sys.executable, "-c", "from measure.clock import dgemm; print(dgemm(1200, 6))"]
-        found.append(float(subprocess.run(command, env={**os.environ, **own}, capture_output=True, check=True).stdout))
-    return max(found)
+    """Flops a second of the matrix product on one thread, in a process of its own."""
+    own = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    own["PYTHONPATH"] = str(Path(__file__).parents[1])
+    environment = {**without_handicaps(os.environ), **own}
+    command = [sys.executable, "-c", "from measure.clock import dgemm; print(dgemm(1200, 6))"]
+    return float(subprocess.run(command, env=environment, capture_output=True, check=True).stdout)
 
 
 @cache

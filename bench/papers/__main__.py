@@ -14,6 +14,10 @@ from pathlib import Path
 
 sys.path[0] = str(Path(__file__).resolve().parents[1])  # run as a folder, the package has no name of its own
 
+from measure.fair import lift  # noqa: E402
+
+lift()
+
 from measure.command import parser  # noqa: E402
 from measure.data import download  # noqa: E402
 from measure.page import row  # noqa: E402

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 from measure import page
+from measure.fair import blas
 
 from .runner import Result
 
@@ -51,7 +52,7 @@ def machine(threads: int) -> str:
     header = Path("/usr/include/dlib/revision.h")
     if header.is_file():
         found.append("dlib " + ".".join(re.findall(r"#define DLIB_M\w+_VERSION\s+(\d+)", header.read_text())))
-    return f"{page.machine()}, {threads} thread{'s' * (threads > 1)}, {', '.join(found)}"
+    return f"{page.machine()}, {blas()}, {threads} thread{'s' * (threads > 1)}, {', '.join(found)}"
 
 
 def number(value: float | None, digits: int = 3) -> str:

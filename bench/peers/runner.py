@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from measure.fair import blas, without_handicaps
 
 HERE = Path(__file__).resolve().parent
 LONG = 10.0  # seconds: what takes longer runs once
@@ -33,6 +34,7 @@ class Result:
     rival: str
     runs: list[dict[str, Any]] = field(default_factory=list)
     absent: str = ""
+    blas: str = ""
 
     @property
     def seconds(self) -> float:
@@ -57,9 +59,14 @@ class Rival:
     """The process of one rival."""
 
     def __init__(self, module: str, rival: str, case: Case, folder: str, threads: int, python: str) -> None:
-        environment = {**os.environ, "KERNSIFT_PEERS_THREADS": str(threads), "PYTHONWARNINGS": "ignore"}
+        environment = {
+            **without_handicaps(os.environ),
+            "KERNSIFT_PEERS_THREADS": str(threads),
+            "PYTHONWARNINGS": "ignore",
+        }
         for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
             environment[name] = str(threads)
+        self.python = python
         self.log = tempfile.TemporaryFile("w+")  # noqa: SIM115 (closed by `end`)
         command = [python, str(HERE / "worker.py"), module, rival, json.dumps(case.task), folder]
         self.process = subprocess.Popen(
@@ -68,6 +75,7 @@ class Rival:
         self.result = Result(rival)
         first = self.read()
         self.result.absent = first.get("absent", "")
+        self.result.blas = first.get("blas", "")
 
     def read(self) -> dict[str, Any]:
         line = self.process.stdout.readline()  # type: ignore[union-attr]
@@ -94,6 +102,16 @@ class Rival:
         self.log.close()
 
 
+def _same_blas(results: list[Result]) -> None:
+    """Refuse a race in which a rival of this environment runs other kernels of BLAS than this process would."""
+    here = blas()
+    for result in results:
+        if result.blas not in ("", here):
+            raise RuntimeError(
+                f"{result.rival} runs {result.blas}, and this process {here}: the race would not be fair"
+            )
+
+
 def race(module: str, case: Case, rounds: int, threads: int = 1, torch_python: str | None = None) -> list[Result]:
     """Run all rivals of a case, one after the other, `rounds` times over."""
     with tempfile.TemporaryDirectory(prefix="kernsift-peers-") as folder:
@@ -105,6 +123,7 @@ def race(module: str, case: Case, rounds: int, threads: int = 1, torch_python: s
                 sgpr = name.startswith("gpytorch")
                 python = torch_python if torch_python and sgpr else sys.executable
                 rivals.append(Rival("sgpr" if sgpr else module, name, case, folder, threads, python))
+            _same_blas([rival.result for rival in rivals if rival.python == sys.executable])
             for _ in range(rounds):
                 for rival in rivals:
                     rival.run()

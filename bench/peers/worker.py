@@ -15,6 +15,10 @@ from pathlib import Path
 
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
+from measure.fair import blas, lift  # noqa: E402
+
+lift()
+
 import numpy as np  # noqa: E402
 from measure.clock import cpu, peak_memory, timed  # noqa: E402
 
@@ -33,7 +37,7 @@ def main() -> None:
     except (ImportError, FileNotFoundError, NotImplementedError) as reason:
         answer(absent=f"{reason}".splitlines()[0] if str(reason) else type(reason).__name__)
         return
-    answer(ready=True)
+    answer(ready=True, blas=blas())
     for _ in sys.stdin:
         with peak_memory() as peak:
             done, spent = timed(work, cpu)

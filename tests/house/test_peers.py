@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import re
 import subprocess
 import sys
@@ -88,3 +89,28 @@ def test_the_race_runs(tmp_path: Path) -> None:
     text = run("large")
     assert "| Nystroem+Ridge | " in text
     assert "| kernsift OLS | " in text
+
+
+def test_handicaps_of_blas_are_lifted_before_numpy_loads_and_refused_after() -> None:
+    code = (
+        f"import sys; sys.path.insert(0, {str(BENCH)!r}); from measure.fair import blas, lift; lift(); "
+        "held = blas(); import os; os.environ['OPENBLAS_CORETYPE'] = 'Haswell'; print(held)\n"
+        "try:\n    lift()\nexcept RuntimeError as error:\n    print(error)"
+    )
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("OPENBLAS_")}
+    said = [
+        subprocess.run([sys.executable, "-c", code], env=env, check=True, capture_output=True, text=True).stdout
+        for env in (clean, {**clean, "OPENBLAS_CORETYPE": "Prescott"})
+    ]
+    assert said[0] == said[1]  # the same kernels whatever the machine sets
+    assert "OPENBLAS_CORETYPE" in said[0]
+
+
+@pytest.mark.parametrize("module", sorted(path.stem for path in (BENCH / "benchmarks").glob("bench_*.py")))
+def test_benchmarks_race_without_handicaps_whatever_the_machine_sets(module: str) -> None:
+    environment = {**os.environ, "OPENBLAS_CORETYPE": "Haswell", "OPENBLAS_L2_SIZE": "512"}
+    code = f"import benchmarks.{module}, os; print([name for name in os.environ if name.startswith('OPENBLAS_')])"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=BENCH, env=environment, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "[]"
