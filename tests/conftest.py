@@ -9,12 +9,13 @@ from pathlib import Path
 import kernsift
 import numpy as np
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 # Of the state machines: pytest --hypothesis-profile nightly. By itself hypothesis is not random where it sees a CI.
 settings.register_profile("nightly", derandomize=False, max_examples=3000)
-# A change is judged by the same examples whenever it is judged; chance has its night.
-settings.register_profile("repeatable", derandomize=True)
+# A change is judged by the same examples whenever it is judged; chance has its night. Without explanations, for which
+# every line that runs is traced.
+settings.register_profile("repeatable", derandomize=True, phases=[p for p in Phase if p is not Phase.explain])
 # The runtime of a sanitizer comes before everything else of the process (CONTRIBUTING.md).
 SANITIZED = "san.so" in os.environ.get("LD_PRELOAD", "")
 settings.register_profile("sanitized", derandomize=True, max_examples=10)  # each takes ten times as long

@@ -274,12 +274,12 @@ void bind_subset(py::module_& m) {
         if (M.ndim() != 2 || elements.rows() != M.shape(0))
           throw std::invalid_argument("M must have a row for each of the vectors");
         const RidgeSums sums = sums_from(M, z, s, y, y, offset, weight, 0, 0);
-        std::vector<Index> order;
+        Deletions done;
         {
           py::gil_scoped_release unlocked;
-          order = deletion_order(kernel, elements, sums, fit_intercept, a, target, fraction);
+          done = deletion_order(kernel, elements, sums, fit_intercept, a, target, fraction);
         }
-        return from_indices(order);
+        return py::make_tuple(from_indices(done.order), Array(done.scores.size(), done.scores.data()));
       },
       py::arg("kernel"), named, py::arg("vectors").noconvert(), py::arg("M").noconvert(), py::arg("z").noconvert(),
       py::arg("s").noconvert(), py::arg("y").noconvert(), py::arg("offset").noconvert(), py::arg("weight"),

@@ -15,14 +15,14 @@ struct BoundWidths {
 
 std::unique_ptr<BoundWidths> make_widths(const std::string& kernel, const Array& X, const Array& landmarks,
                                          const Array& Y, const Array& weight, const Array& within, bool fit_intercept,
-                                         double jitter, const py::object& warp, double prior) {
+                                         double jitter, const py::object& warp, double prior, int threads) {
   const auto x = rows(X, -1, "X");
   const auto z = rows(landmarks, x.cols(), "landmarks");
   const auto y = rows(Y, -1, "Y");
   if (y.rows() != x.rows()) throw std::invalid_argument("X and Y must have as many rows as each other");
   const auto v = vector(weight, x.rows(), "weight"), s = vector(within, x.rows(), "within");
   return std::unique_ptr<BoundWidths>(new BoundWidths{
-      WidthProblem(kernel_kind(kernel), x, z, y, v, s, fit_intercept, jitter, to_warp(warp), prior), {}});
+      WidthProblem(kernel_kind(kernel), x, z, y, v, s, fit_intercept, jitter, to_warp(warp), prior, threads), {}});
 }
 
 // (value, d/d log gamma, d/d log alpha, d/d landmarks or None); the value is None where the numbers break.
@@ -84,7 +84,8 @@ void bind_widths(py::module_& m) {
   py::class_<BoundWidths>(m, "WidthProblem")
       .def(py::init(&make_widths), py::arg("kernel"), named, py::arg("X").noconvert(), py::arg("landmarks").noconvert(),
            py::arg("Y").noconvert(), py::arg("weight").noconvert(), py::arg("within").noconvert(),
-           py::arg("fit_intercept"), py::arg("jitter"), py::arg("warp") = py::none(), py::arg("prior") = 0.0)
+           py::arg("fit_intercept"), py::arg("jitter"), py::arg("warp") = py::none(), py::arg("prior") = 0.0,
+           py::arg("threads") = 1)
       .def("__reduce__",
            [](const BoundWidths&) -> py::object {
              throw py::type_error("a WidthProblem is made for one search and is not stored");

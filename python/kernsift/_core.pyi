@@ -12,6 +12,7 @@ SETTLED: float
 SMALLEST: float
 
 def build_info() -> dict[str, Any]: ...
+def use_dsyevd(routine: object) -> bool: ...
 def kernel_table() -> dict[str, dict[str, bool]]: ...
 def calibrate(
     scores: Array, targets: Array, weights: Array, log_t: float, information: float
@@ -35,7 +36,7 @@ def deletion_order(
     alpha: float,
     target: int,
     fraction: float,
-) -> NDArray[np.int64]: ...
+) -> tuple[NDArray[np.int64], Array]: ...
 def normal_sums(
     kernel: Kernel,
     *,
@@ -553,6 +554,7 @@ class WidthProblem:
         jitter: float,
         warp: tuple[Array, Array] | None = None,
         prior: float = 0.0,
+        threads: int = 1,
     ) -> None: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
     def evaluate(

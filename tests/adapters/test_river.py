@@ -110,8 +110,7 @@ def test_a_class_that_comes_late_was_there_before(parameters):
     known = OnlineLSSVMClassifier(gamma=0.5, **parameters)
     late.learn_one(as_dict(X[0]), y[0])
     known.learn_one(as_dict(X[0]), y[0])
-    for label in ("right", "far"):
-        known._meets(label)
+    known._targets(["right", "far"])
     for x, label in zip(X[1:], y[1:], strict=True):
         late.learn_one(as_dict(x), label)
         known.learn_one(as_dict(x), label)

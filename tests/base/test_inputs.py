@@ -119,7 +119,7 @@ def test_reordered_columns_are_refused(rng):
     before = frozen(model)
     with pytest.raises(ValueError, match="feature names"):
         model.partial_fit(frame[["b", "a", "c"]], np.arange(30.0))
-    with pytest.raises(ValueError, match="feature names"):
+    with pytest.raises(ValueError, match=r"feature names[\s\S]*Column 'b' stands where 'a' stood"):
         model.predict(frame[["b", "a", "c"]])
     assert frozen(model) == before
 
@@ -151,8 +151,8 @@ def test_unknown_classes(rng):
     assert frozen(model) == before
     with pytest.raises(ValueError, match="at least 2 classes"):
         OnlineLSSVMClassifier().fit(X, np.full(40, "a"))
-    with pytest.raises(ValueError, match="classes="):
-        OnlineLSSVMClassifier().partial_fit(X[:1], y[:1])
+    with pytest.raises(ValueError, match="differs from"):
+        OnlineLSSVMClassifier().partial_fit(X[:1], y[:1]).partial_fit(X, y, classes=["a", "b"])
 
 
 def test_kernel_overflow_names_the_row(rng):
@@ -315,8 +315,9 @@ def test_columns_that_are_no_numbers_are_named(library, data):
     for name, (values, said) in columns.items():
         frame = frames.DataFrame({"a": X[:, 0], name: values})
         for kind in (OnlineLSSVMRegressor, kernsift.SubsetLSSVMRegressor, kernsift.LSSVMRegressor):
-            with pytest.raises(ValueError, match=said):
-                kind(gamma=0.5).fit(frame, y)
+            if kind is OnlineLSSVMRegressor:  # the others encode such columns: test_columns.py
+                with pytest.raises(ValueError, match=said):
+                    kind(gamma=0.5).fit(frame, y)
             model = kind(gamma=0.5).fit(plain, y)
             before = frozen(model)
             with pytest.raises(ValueError, match=said):

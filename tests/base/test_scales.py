@@ -82,6 +82,9 @@ def test_one_width_for_columns_of_many_scales_is_warned_about(rng):
             SubsetLSSVMRegressor(gamma=gamma, max_basis=10).fit(X, y)
         SubsetLSSVMRegressor(kernel="linear", max_basis=10).fit(X, y)
         SubsetLSSVMRegressor(max_basis=10).fit(X[:, [0, 1, 3]], y)
+        X[:, 2] = 0.1 + 1e-17 * rng.standard_normal(80)
+        X[0, 2] = np.nextafter(X[1, 2], 1.0)  # a constant column, but for rounding
+        SubsetLSSVMRegressor(max_basis=10).fit(X, y)
 
 
 def test_the_warning_names_columns(rng):

@@ -66,13 +66,19 @@ ESTIMATORS = [
 
 #: The only checks expected to fail, and why.
 ORDER = "online selection depends on the order of the rows, and a row of weight two is not the row twice"
+GCV = (
+    "25 rows of weight 1000 and 25 of 0.0001, all noise: GCV counts 50 rows and takes a ridge with which the model "
+    "goes through the 25, as with these weights by hand"
+)
 EXPECTED_FAILURES = {
     name: {"check_sample_weight_equivalence_on_dense_data": ORDER}
     for name in ("OnlineLSSVMRegressor", "OnlineLSSVMClassifier")
-}
+} | {name: {"check_class_weight_classifiers": GCV} for name in ("SubsetLSSVMClassifier", "KernelClassifier")}
 
 
 def expected(estimator):
+    if getattr(estimator, "max_basis", None) == 8:  # too few kernels to go through 25 rows
+        return {}
     return EXPECTED_FAILURES.get(type(estimator).__name__, {})
 
 

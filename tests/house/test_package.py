@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from kernsift import _core
 from kernsift.base import loader as _loader
+from scipy.linalg import cython_lapack
 
 USABLE = _loader.usable_levels()
 
@@ -95,6 +96,27 @@ def test_a_broken_build_raises_and_never_falls_back(tmp_path):
     done = run("import kernsift", PYTHONPATH=str(tmp_path), KERNSIFT_ISA="")
     assert done.returncode != 0
     assert "ImportError" in done.stderr
+
+
+def test_eigenvalues_by_scipy_are_those_of_the_core(rng):
+    W, y = rng.standard_normal((300, 1000)), rng.standard_normal((1000, 1))
+    sums = {"M": W @ W.T, "z": W @ y, "s": np.zeros(300), "y": np.zeros(1), "yy": (y**2).sum(axis=0)}
+    sums |= {"offset": np.zeros(1), "weight": 1000.0, "count": 1000, "precision": 1e-13, "fit_intercept": False}
+    routines = cython_lapack.__pyx_capi__
+
+    def gcv():
+        return _core.RidgeProblem(**sums, threads=1, factor=None, alpha=0.0).gcv(1e-3)
+
+    lent = gcv()
+    assert _core.use_dsyevd(None)
+    try:
+        own = gcv()
+        np.testing.assert_allclose(lent, own, rtol=1e-11)  # eps times the condition of M and its size
+        assert not _core.use_dsyevd(routines["dsyev"])  # a routine of another type is left alone
+        assert gcv().tobytes() == own.tobytes()
+    finally:
+        assert _core.use_dsyevd(routines["dsyevd"])
+    assert gcv().tobytes() == lent.tobytes()
 
 
 def test_levels_agree_on_predictions():

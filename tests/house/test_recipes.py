@@ -73,6 +73,7 @@ dataset = [(dict(a=a, b=1.0), a + 1.0) for a in np.sin(np.arange(100.0)).tolist(
 NEEDS = {
     "docs/distributed.md": ("pandas", "pyarrow", "dask"),
     "docs/export.md": ("onnx", "skl2onnx"),
+    "docs/guide/tables.md": ("pandas",),
     "docs/persistence.md": ("skops",),
     "docs/tuning.md": ("pandas",),
 }

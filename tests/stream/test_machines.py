@@ -122,6 +122,9 @@ class OnlineMachine(RuleBasedStateMachine):
     def answer(self, X):
         return self.model.predict(X).reshape(len(X), -1)
 
+    def cost(self):
+        return np.atleast_1d(self.model.cost_)
+
     def feed(self, model, X, Y, v):
         model.partial_fit(X, self.given(Y), sample_weight=v)
 
@@ -321,7 +324,7 @@ class OnlineMachine(RuleBasedStateMachine):
         assert self.model.n_samples_seen_ == self.dense.seen
         np.testing.assert_allclose(self.answer(X), self.dense.predict(X), atol=self.tolerance())
         np.testing.assert_allclose(
-            np.atleast_1d(self.model.cost_),
+            self.cost(),
             self.dense.cost(),
             rtol=1e-7,
             atol=TOLERANCE * (1 + self.dense.weight.sum()),
@@ -334,7 +337,7 @@ class OnlineMachine(RuleBasedStateMachine):
 
 
 class ClassifierMachine(OnlineMachine):
-    """Labels for targets: three classes, or two."""
+    """Labels for targets: three classes, or two, a column of 0 and 1 each, whichever had rows already."""
 
     outputs = st.just(1)
 
@@ -353,10 +356,7 @@ class ClassifierMachine(OnlineMachine):
         return self.labels[self.code(Y)]
 
     def targets(self, Y):
-        code = self.code(Y)
-        if len(self.labels) == 2:
-            return np.where(code == 1, 1.0, -1.0)[:, None]
-        return np.where(code[:, None] == np.arange(len(self.labels)), 1.0, -1.0)
+        return (self.code(Y)[:, None] == np.arange(len(self.labels))).astype(float)
 
     def feed(self, model, X, Y, v):
         model.partial_fit(X, self.given(Y), classes=self.labels, sample_weight=v)
@@ -375,15 +375,21 @@ class ClassifierMachine(OnlineMachine):
             self.prune_to(self.model.max_basis, self.rows)
 
     def agree(self, predicted, scores):
-        margin = np.ptp(np.sort(scores)[-2:]) if len(scores) > 1 else 2 * abs(scores[0])
-        if margin > 2 * self.tolerance():
-            assert np.ravel(predicted)[0] == self.labels[scores.argmax() if len(scores) > 1 else int(scores[0] > 0)]
+        if np.ptp(np.sort(scores)[-2:]) > 2 * self.tolerance():
+            assert np.ravel(predicted)[0] == self.labels[scores.argmax()]
 
     def answer(self, X):
-        scores = self.model.decision_function(X).reshape(len(X), -1)
-        proba = self.model.predict_proba(X)
-        np.testing.assert_allclose(proba.sum(axis=1), 1)
-        return scores
+        model = self.model._model()
+        columns = model.of_classes(model._core.predict(X))
+        scores = 2 * columns - columns.sum(axis=1, keepdims=True)  # those of targets of -1 and 1
+        scores = scores[:, 1] if len(self.labels) == 2 else scores
+        np.testing.assert_allclose(self.model.decision_function(X), scores, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(self.model.predict_proba(X).sum(axis=1), 1)
+        return columns
+
+    def cost(self):
+        model = self.model._model()
+        return model.of_classes(model._core.cost)
 
 
 def of_profile(**others):

@@ -113,13 +113,13 @@ def test_refit_is_the_exact_subset_of_regressors_solution(name, rng):
         model = OnlineLSSVMClassifier(**papers).fit(X, y > 0)
         targets = np.where(y > 0, 1.0, -1.0)[:, None]
     kept = model.basis_indices_
-    first = np.mean((model._core.predict(X) - targets) ** 2)
+    first = np.mean((model._fitted().predict(X) - targets) ** 2)
     model.refit(X, y if name == "regressor" else y > 0, sample_weight=weight)
     np.testing.assert_array_equal(model.basis_indices_, kept)
     beta, bias, cost = direct(KERNEL(X, X[kept]), X[kept], targets, weight, 0.1)
-    np.testing.assert_allclose(model._core.predict(X), bias + KERNEL(X, X[kept]) @ beta, atol=1e-9)
-    np.testing.assert_allclose(model._core.cost, cost, rtol=1e-9)
-    assert np.mean((model._core.predict(X) - targets) ** 2) < first
+    np.testing.assert_allclose(model._fitted().predict(X), bias + KERNEL(X, X[kept]) @ beta, atol=1e-9)
+    np.testing.assert_allclose(model._fitted().cost, cost, rtol=1e-9)
+    assert np.mean((model._fitted().predict(X) - targets) ** 2) < first
     # and the stream goes on from there
     again = pickle.loads(pickle.dumps(model))
     labels = y if name == "regressor" else y > 0

@@ -80,7 +80,7 @@ def test_what_does_not_fit_is_named_and_changes_nothing():
         ([table], {"target": "z"}, "no column 'z': it has a, b, y, w"),
         ([table], {"target": "y", "weight": "v"}, "no column 'v'"),
         ([table, table.drop_columns(["b"])], {"target": "y"}, "features a, w and the first had a, b, w"),
-        ([table.set_column(1, "b", pa.array(["red"] * 500))], {"target": "y"}, "column 'b' has dtype"),
+        ([table.set_column(1, "b", pa.array([["red"]] * 500))], {"target": "y"}, "column 'b' of X holds .'red'"),
         ([table.set_column(1, "b", nulls)], {"target": "y"}, "column 'b' has 1 nulls"),
         ([3], {"target": "y"}, "a batch is a tuple"),
         ([], {"target": "y"}, "got no rows"),

@@ -13,6 +13,7 @@ import oracles
 import pytest
 from kernsift import FeatureVectorSelector, SubsetLSSVMClassifier, SubsetLSSVMRegressor, _core
 from kernsift.select.selectors import SELECTORS, SUPERVISED, Task, select
+from kernsift.subset import pruned
 from kernsift.subset.pruned import prune
 from kernsift.subset.state import Basis, SubsetState
 from sklearn.base import clone
@@ -348,7 +349,7 @@ def test_BEYOND_B4_elements_go_by_the_increase_of_the_cost(rng):
     sums = {"M": K.T @ K, "z": K.T @ (y - 1.0)[:, None], "s": K.sum(axis=0), "y": np.array([(y - 1.0).sum()])}
     rows = {"vectors": X[:14].copy(), "offset": np.ones(1), "weight": 80.0, "fit_intercept": True}
     for fraction in (0.01, 0.3):
-        order = _core.deletion_order(kernel, **sums, **rows, alpha=0.1, target=1, fraction=fraction)
+        order, _ = _core.deletion_order(kernel, **sums, **rows, alpha=0.1, target=1, fraction=fraction)
         assert order.tolist() == oracles.literal_deletion(K, K_mm, y[:, None], 0.1, fraction)
 
 
@@ -538,12 +539,35 @@ def test_other_refusals(rng):
         SubsetLSSVMRegressor().select_basis(X, y).predict(X)
 
 
+@pytest.mark.parametrize("kind", [SubsetLSSVMRegressor, SubsetLSSVMClassifier])
+def test_pickles_and_files_carry_no_path_unless_it_is_kept(kind, rng, tmp_path):
+    X, y = table(rng, 800)
+    sizes = {}
+    for keep in ("memory", True, False):
+        model = kind(max_basis=100, random_state=0, keep_path=keep).fit(X, y if kind is SubsetLSSVMRegressor else y > 0)
+        model.save(tmp_path / "model")
+        sizes[keep] = len(pickle.dumps(model)), (tmp_path / "model").stat().st_size
+        again = pickle.loads(pickle.dumps(model))
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
+        if keep is True:
+            assert again.resize(7).n_basis_ == 7
+        else:
+            with pytest.raises(ValueError, match="keep_path=True"):
+                again.resize(7)
+    # 300 x 300 numbers of the start, twice, beside 100 x 100 twice
+    assert sizes["memory"] == pytest.approx(sizes[False], rel=0.01)
+    assert sizes["memory"][0] < 0.2 * sizes[True][0]
+    assert sizes["memory"][1] < 0.2 * sizes[True][1]
+    model = kind(max_basis=100, random_state=0).fit(X, y if kind is SubsetLSSVMRegressor else y > 0)
+    assert copy.deepcopy(model).resize(7).n_basis_ == model.resize(7).n_basis_ == 7
+
+
 @pytest.mark.parametrize("way", ROUND_TRIPS)
 def test_models_are_stored_and_resume_exactly(way, rng):
     X, y = table(rng, 200)
     for model in (
-        SubsetLSSVMRegressor(max_basis=15, random_state=0).fit(X, y),
-        SubsetLSSVMClassifier(max_basis=15, random_state=0).fit(X, y > 0),
+        SubsetLSSVMRegressor(max_basis=15, random_state=0, keep_path=True).fit(X, y),
+        SubsetLSSVMClassifier(max_basis=15, random_state=0, keep_path=True).fit(X, y > 0),
         FeatureVectorSelector(n_components=10, random_state=0).fit(X),
     ):
         again = ROUND_TRIPS[way](model)
@@ -564,6 +588,55 @@ def test_prune_starts_with_independent_rows(rng):
     path = prune(task_of(np.repeat(X, 3, axis=0), np.repeat(y, 3), m=30))
     assert len(path.order) == len(set(path.order.tolist())) <= 90
     assert len(np.unique(path.basis.vectors, axis=0)) == len(path.basis.vectors)
+
+
+@pytest.mark.parametrize("alpha", ["gcv", 0.05])
+def test_of_many_rows_a_sample_decides_on_deletions_and_all_rows_on_the_model(alpha, rng):
+    X, y = table(rng, 3000)
+    v = rng.uniform(0.5, 2, 3000)
+    settings = {"gamma": 0.5, "alpha": alpha, "max_basis": 8, "oversample": 2.0, "random_state": 3}
+    model = SubsetLSSVMRegressor(**settings).fit(X, y, sample_weight=v)
+    assert len(model._path.order) == model.n_basis_ == 8  # chosen of 16 on 1024 rows or more
+    direct = SubsetLSSVMRegressor(gamma=0.5, alpha=alpha, basis=model.basis_indices_).fit(X, y, sample_weight=v)
+    assert model.alpha_ == pytest.approx(direct.alpha_, rel=1e-6)  # sums in other coordinates
+    np.testing.assert_allclose(model.predict(X), direct.predict(X), rtol=1e-6, atol=1e-6)
+    smaller = SubsetLSSVMRegressor(gamma=0.5, alpha=alpha, basis=copy.deepcopy(model).resize(5).basis_indices_)
+    smaller.fit(X, y, sample_weight=v)
+    np.testing.assert_allclose(copy.deepcopy(model).resize(5).predict(X), smaller.predict(X), rtol=1e-6, atol=1e-6)
+    with pytest.raises(ValueError, match=r"9 is not between 1 and the 8 elements the path holds; .* max_basis"):
+        model.resize(9)
+
+
+def test_a_sample_decides_as_deletion_on_its_rows_alone_does(rng):
+    X, y = table(rng, 3000)
+    task = task_of(X, y, m=8)
+    task.alpha = 0.05
+    path = prune(task, oversample=2.0)
+    rows, start = task.rows.which[: 64 * 16], task.rows.which[:16]
+    K, K_mm = (oracles.kernel_matrix("rbf", a, X[start], gamma=0.5) for a in (X[rows], X[start]))
+    order = oracles.literal_deletion(K, K_mm, y[rows, None], 0.05 * len(rows) / 3000, 0.1)
+    assert path.basis.indices.tolist() == start[sorted(order[-8:])].tolist()
+    assert path.basis.indices[path.order].tolist() == start[order[-8:]].tolist()
+
+
+def test_rows_are_added_to_the_sample_while_scores_are_lost_in_noise(rng, monkeypatch):
+    X, y = table(rng, 3000)
+    taken = []
+    sums = pruned._sums
+    monkeypatch.setattr(
+        pruned, "_sums", lambda task, basis, rows: (taken.append(len(rows)), sums(task, basis, rows))[1]
+    )
+    prune(task_of(X, y, m=8), oversample=2.0)
+    assert taken == [1024, 3000]
+    taken.clear()
+    prune(task_of(X, rng.standard_normal(3000), m=8), oversample=2.0)
+    assert taken == [1024, 1024, 3000]  # up to 128 rows an element
+    taken.clear()
+    prune(task_of(X[:500], y[:500], m=8), oversample=2.0)
+    assert taken == [500]  # all there are
+    taken.clear()
+    prune(task_of(X[:500], y[:500], m=8, v=np.repeat([0.0, 1.0], [100, 400])), oversample=2.0)
+    assert taken == [400]  # that count
 
 
 # --- large bases: one square, threads ---

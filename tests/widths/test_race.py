@@ -9,7 +9,14 @@ import warnings
 import kernsift
 import numpy as np
 import pytest
-from kernsift import LSSVMRegressor, OROLSRegressor, SparseLSSVMRegressor, SubsetLSSVMClassifier, SubsetLSSVMRegressor
+from kernsift import (
+    KernelRegressor,
+    LSSVMRegressor,
+    OROLSRegressor,
+    SparseLSSVMRegressor,
+    SubsetLSSVMClassifier,
+    SubsetLSSVMRegressor,
+)
 from kernsift.base.targets import Rows
 from kernsift.widths.race import KERNELS
 from kernsift.widths.splits import splits
@@ -40,7 +47,9 @@ def test_a_race_of_warps_ends_with_a_warp(rng):
     assert isinstance(model.gamma_, kernsift.Warp)
     assert model.search_[0]["gamma"] == "warp"
     widths = model.set_params(gamma="learn").fit(X, y)
-    assert isinstance(widths.gamma_, np.ndarray)
+    assert isinstance(widths.gamma_, kernsift.Warp)  # the best kernel is tried warped too
+    assert {line["gamma"] for line in widths.search_} == {"learn", "warp"}
+    assert isinstance(model.set_params(kernel=widths.kernel_).fit(X, y).gamma_, np.ndarray)
 
 
 @pytest.mark.parametrize("model", REGRESSORS, ids=lambda m: type(m).__name__)
@@ -68,8 +77,8 @@ def test_smooth_targets_want_smooth_kernels_and_steps_do_not(rng):
     assert model.fit(*smooth(rng)).kernel_ == "rbf"
     assert model.fit(*rough(rng)).kernel_ == "laplacian"
     assert {line["kernel"] for line in model.search_} == set(KERNELS)
-    assert {line["gamma"] for line in model.search_} == {"learn"}
-    assert model.learned_gamma_["gamma"].shape == (3,)
+    assert {line["gamma"] for line in model.search_} == {"learn", "warp"}
+    assert model.learned_gamma_["relevance"].shape == (3,)
 
 
 def test_above_2500_rows_the_worst_are_dropped_after_a_short_search(rng):
@@ -81,6 +90,45 @@ def test_above_2500_rows_the_worst_are_dropped_after_a_short_search(rng):
     assert "short" in stages.values()
     assert all(line["splits"] == 1 and line["seconds"] > 0 for line in model.search_)
     assert all(np.isfinite([line["error"], line["standard_error"]]).all() for line in model.search_)
+
+
+def curved(rng, n=600):
+    """Steps in one column, and tails: what curves are for."""
+    X = rng.uniform(-2, 2, (n, 3))
+    return X, np.sign(X[:, 0]) + np.floor(2 * X[:, 1]) + 0.1 * rng.standard_normal(n)
+
+
+def test_the_best_kernel_is_tried_warped_and_must_win_by_a_standard_error(rng):
+    X, y = curved(rng)
+    model = SubsetLSSVMRegressor(kernel="auto", gamma="learn", max_basis=40, random_state=0).fit(X, y)
+    warped = [line for line in model.search_ if line["gamma"] == "warp"]
+    plain = next(line for line in model.search_ if line["gamma"] == "learn")
+    assert len(warped) == 1
+    assert warped[0]["kernel"] == plain["kernel"] == model.kernel_
+    assert warped[0]["chosen"]
+    assert warped[0]["error"] < plain["error"]
+    assert isinstance(model.gamma_, kernsift.Warp)
+    test_X, test_y = curved(rng, 2000)
+    without = SubsetLSSVMRegressor(kernel=model.kernel_, gamma="learn", max_basis=40, random_state=0).fit(X, y)
+    assert np.mean((model.predict(test_X) - test_y) ** 2) < np.mean((without.predict(test_X) - test_y) ** 2)
+    assert "warped" in KernelRegressor(random_state=0, settings={"max_basis": 40}).fit(X, y).report()
+
+
+@pytest.mark.parametrize("settings", [{"gamma": "standard"}, {"kernel": "rbf"}, {"gamma": "learn", "polish": 2}])
+def test_nothing_is_warped_where_widths_are_not_learned_or_the_kernel_is_named(settings, rng):
+    X, y = curved(rng, 300)
+    how = {"kernel": "auto", "gamma": "learn", "max_basis": 20, "random_state": 0} | settings
+    model = SubsetLSSVMRegressor(**how).fit(X, y)
+    assert all(line["gamma"] != "warp" for line in getattr(model, "search_", []))
+
+
+def test_noise_is_not_warped(rng):
+    X = rng.uniform(-2, 2, (400, 3))
+    y = np.sin(X[:, 0]) + 0.3 * rng.standard_normal(400)
+    plain = SubsetLSSVMRegressor(kernel="auto", gamma="learn", max_basis=20, random_state=0).fit(X, y)
+    (warped,) = [line for line in plain.search_ if line["gamma"] == "warp"]
+    assert not warped["chosen"]
+    assert not isinstance(plain.gamma_, kernsift.Warp)
 
 
 def test_classes_are_judged_by_labels_missed_and_ties_by_squared_errors(rng):

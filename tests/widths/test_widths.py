@@ -479,3 +479,21 @@ def test_polish_stays_where_it_does_not_help_or_cannot():
     for kernel in ("laplacian", "linear"):
         with pytest.raises(ValueError, match="smooth kernels"):
             SubsetLSSVMRegressor(kernel=kernel, polish=1).fit(X, y)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
+@pytest.mark.parametrize("warp", [False, True])
+def test_threads_share_the_parts_of_an_evaluation_and_change_no_bit(kernel, warp, monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)  # which would hold both to one
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((2600, 4))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * rng.standard_normal(2600)
+    one, three = (
+        learn_gamma(X, y, kernel=kernel, m=40, max_iter=2, warp=warp, random_state=0, n_jobs=n) for n in (1, 3)
+    )
+    assert one.error == three.error
+    for a, b in zip(one.path["gamma"], three.path["gamma"], strict=True):
+        np.testing.assert_array_equal(a, b)
+    model = SubsetLSSVMRegressor(gamma="learn", max_basis=20, random_state=0, n_jobs=1).fit(X, y)
+    again = SubsetLSSVMRegressor(gamma="learn", max_basis=20, random_state=0, n_jobs=3).fit(X, y)
+    assert model.predict(X).tobytes() == again.predict(X).tobytes()

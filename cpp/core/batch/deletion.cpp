@@ -34,9 +34,10 @@ void invert_lower(MatrixRef L) {
 
 }  // namespace
 
-std::vector<Index> deletion_order(MatrixRef G, MatrixRef K, Matrix z, double alpha, Index target, double fraction) {
+Deletions deletion_order(MatrixRef G, MatrixRef K, Matrix z, double alpha, Index target, double fraction) {
   Index n = G.rows();
-  std::vector<Index> alive(n), order;
+  std::vector<Index> alive(n);
+  Deletions done;
   std::iota(alive.begin(), alive.end(), Index{0});
   Matrix P;
   Vector scores(n), inverse_diagonal(n);
@@ -70,7 +71,11 @@ std::vector<Index> deletion_order(MatrixRef G, MatrixRef K, Matrix z, double alp
       std::sort(rank.begin() + first, rank.begin() + end);
     }
     std::vector<char> gone(n, 0);
-    for (Index i = 0; i < go; ++i) gone[rank[i]] = 1, order.push_back(alive[rank[i]]);
+    for (Index i = 0; i < go; ++i) {
+      gone[rank[i]] = 1;
+      done.order.push_back(alive[rank[i]]);
+      done.scores.push_back(scores[rank[i]]);
+    }
 
     std::vector<Index> keep;
     for (Index i = 0; i < n; ++i)
@@ -86,12 +91,12 @@ std::vector<Index> deletion_order(MatrixRef G, MatrixRef K, Matrix z, double alp
     }
     n = left;
   }
-  order.insert(order.end(), alive.begin(), alive.begin() + n);
-  return order;
+  done.order.insert(done.order.end(), alive.begin(), alive.begin() + n);
+  return done;
 }
 
-std::vector<Index> deletion_order(const Kernel& kernel, const Rows& vectors, const RidgeSums& sums, bool bias,
-                                  double alpha, Index target, double fraction) {
+Deletions deletion_order(const Kernel& kernel, const Rows& vectors, const RidgeSums& sums, bool bias, double alpha,
+                         Index target, double fraction) {
   const RidgeProblem problem(sums, bias, 1);
   const Index n = vectors.rows();
   Matrix G(n, n), K;

@@ -112,10 +112,10 @@ Vector dense_loo_grid(const Kernel& kernel, const Rows& X, const Rows& Y, const 
   const Vector s = v.cwiseSqrt();
   Matrix Q;
   scaled_gram(kernel, X, s, Q);
-  SymmetricEigen eigen(Q.topRows(n));  // reads the lower triangle
-  Q.resize(0, 0);
+  Q.conservativeResize(n, n);
+  const SymmetricEigen eigen(std::move(Q));
   Vector errors = Vector::Constant(mus.size(), std::numeric_limits<double>::quiet_NaN());
-  if (eigen.info() != Eigen::Success) return errors;
+  if (!eigen.sound()) return errors;
   const Matrix& vectors = eigen.eigenvectors();
   const Vector values = eigen.eigenvalues().cwiseMax(0.0);
   const Matrix scaled = Y.array().colwise() * s.array();

@@ -75,9 +75,9 @@ PruningPath DenseProblem::path(const ConstVectorRef& v, double alpha, const Cons
 }
 
 double DenseProblem::memory_needed(Index n, Index d, Index outputs, Index alphas) {
-  // A, which becomes its factor; or, of a grid, K, its eigenvectors (later and their squares) and half a square of the
-  // decomposition, and some columns for each alpha. The rows and what is prepared of them.
-  return n * ((alphas > 0 ? 2.5 : 1.0) * n + 3.0 * alphas + 4.0 * (outputs + d));
+  // A, which becomes its factor; or, of a grid, K, which becomes its eigenvectors, two squares for the decomposition
+  // (later one, of their squares), and some columns for each alpha. The rows and what is prepared of them.
+  return n * ((alphas > 0 ? 3.0 : 1.0) * n + 3.0 * alphas + 4.0 * (outputs + d));
 }
 
 double DenseProblem::path_memory(Index n, Index start, Index d, Index outputs, double step) {

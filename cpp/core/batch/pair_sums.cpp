@@ -54,6 +54,12 @@ void PairSums::add(const ConstMatrixRef& E, const Coordinates& X) {
       signed_rows_(j, i) = -add_signs(X(i, j), Z_.col(j).data(), E.col(i).data(), Z_.rows(), products_.col(j).data());
 }
 
+void PairSums::add(const PairSums& others) {
+  products_ += others.products_;
+  rows_ += others.rows_;
+  sums_ += others.sums_;
+}
+
 Vector PairSums::total() const {
   if (absolute_) return sums_;
   return sums_ + Z_.cwiseAbs2().transpose() * rows_ - 2.0 * Z_.cwiseProduct(products_).colwise().sum().transpose();

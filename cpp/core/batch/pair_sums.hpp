@@ -13,8 +13,9 @@ class PairSums {
   // Distances are squares or absolute differences. `signs`: whether derivatives of the latter are needed too.
   PairSums(KernelSum sum, const Coordinates& Z, bool signs);
 
-  // Adds E (landmarks, rows of X).
+  // Adds E (landmarks, rows of X), or the sums of others with the same landmarks.
   void add(const ConstMatrixRef& E, const Coordinates& X);
+  void add(const PairSums& others);
   // (d): sum over pairs of E(l, i) (x_ij - z_lj)^2, or of E(l, i) |x_ij - z_lj|.
   Vector total() const;
   // (m, d), the derivative of the total with regard to the landmarks, and (rows, d), that with regard to the rows added

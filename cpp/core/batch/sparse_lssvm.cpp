@@ -201,7 +201,7 @@ Vector sparse_loo_grid(const SparseBasis& basis, const Rows& Y, const ConstVecto
   const Centre centre(Z, Y, v, bias);
   Vector errors = Vector::Constant(mus.size(), std::numeric_limits<double>::quiet_NaN());
   const SymmetricEigen eigen(cross_product(Z, centre, v));
-  if (eigen.info() != Eigen::Success) return errors;
+  if (!eigen.sound()) return errors;
   const Matrix& Q = eigen.eigenvectors();
   const Vector values = eigen.eigenvalues().cwiseMax(0.0);
   const Matrix q_y = Q.transpose() * project(Z, centre, v, residual_of(Z, Y, centre, Matrix::Zero(n, outputs)));

@@ -6,6 +6,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "core/base/parallel.hpp"
 #include "core/batch/pair_sums.hpp"
 #include "core/kernel/gram.hpp"
 #include "core/ridge/evidence.hpp"
@@ -17,6 +18,37 @@ namespace kernsift {
 namespace {
 
 constexpr Index kGradientTile = 256;
+constexpr Index kRowsOfSum = 1024;  // rows of a task
+
+Index parts_of(Index n) { return (n + kRowsOfSum - 1) / kRowsOfSum; }
+
+// work(part, first, count) for the parts of n rows.
+template <class Work>
+void in_parts(Index n, int threads, const Work& work) {
+  parallel_for(parts_of(n), threads, [&](Index part) {
+    const Index first = part * kRowsOfSum;
+    work(part, first, std::min(kRowsOfSum, n - first));
+  });
+}
+
+// work(first, count) for the tiles of a part.
+template <class Work>
+void in_tiles(Index first, Index count, const Work& work) {
+  for (Index at = first; at < first + count; at += kGradientTile) work(at, std::min(kGradientTile, first + count - at));
+}
+
+// The lower triangle of the sum of columns' outer products: add(first, count, A) for each tile.
+template <class Add>
+Matrix sum_of_parts(Index n, Index m, int threads, const Add& add) {
+  std::vector<Matrix> sums(static_cast<std::size_t>(parts_of(n)));
+  in_parts(n, threads, [&](Index part, Index first, Index count) {
+    Matrix& A = sums[static_cast<std::size_t>(part)];
+    A.setZero(m, m);
+    in_tiles(first, count, [&](Index at, Index tile) { add(at, tile, A); });
+  });
+  for (std::size_t part = 1; part < sums.size(); ++part) sums[0] += sums[part];
+  return std::move(sums[0]);
+}
 
 Eigen::Map<const RowMatrix> coordinates(const PreparedRows& rows, Index first, Index count, Index n_features) {
   return {rows.coordinates(first), count, n_features};
@@ -42,17 +74,22 @@ struct WidthProblem::Parts {
 
 WidthProblem::WidthProblem(KernelKind kind, RowMatrix X, RowMatrix landmarks, const Rows& Y,
                            const ConstVectorRef& weight, const ConstVectorRef& within, bool bias, double jitter,
-                           Warp warp, double prior)
-    : kind_(kind), warp_(std::move(warp)), jitter_(jitter), prior_(prior), data_{std::move(X),
-                                                                                 std::move(landmarks),
-                                                                                 Y,
-                                                                                 Vector::Zero(Y.cols()),
-                                                                                 weight,
-                                                                                 weight.cwiseSqrt(),
-                                                                                 within,
-                                                                                 weight.sum(),
-                                                                                 0.0,
-                                                                                 bias} {
+                           Warp warp, double prior, int threads)
+    : kind_(kind),
+      warp_(std::move(warp)),
+      jitter_(jitter),
+      prior_(prior),
+      threads_(threads),
+      data_{std::move(X),
+            std::move(landmarks),
+            Y,
+            Vector::Zero(Y.cols()),
+            weight,
+            weight.cwiseSqrt(),
+            within,
+            weight.sum(),
+            0.0,
+            bias} {
   if (data_.Z.rows() < 1 || data_.X.rows() < 1 || !(data_.v.array() > 0).all())
     throw std::invalid_argument("widths are learned from rows of positive weight and at least one landmark");
   data_.rows = std::max(data_.total, static_cast<double>(data_.X.rows()));
@@ -74,25 +111,28 @@ bool WidthProblem::factor(const Kernel& kernel, double alpha) {
   now_.KZ.resize(m, m);
   kernel_columns(kernel, now_.panels, now_.z, 0, m, padded, now_.KZ);
 
-  kernel.block(now_.panels, now_.x, 0, n, now_.K);
+  in_parts(n, threads_, [&](Index, Index first, Index count) {
+    kernel.block(now_.panels, now_.x, first, count, now_.K.middleCols(first, count));
+  });
   const auto K = now_.K.topRows(m);
   auto W = now_.W.topRows(m);
   now_.k_mean = data_.bias ? Vector(K * data_.v / data_.total) : Vector(Vector::Zero(m));
-  now_.L = alpha * now_.KZ;
-  now_.L.diagonal().array() += jitter_ * data_.total;
-  for (Index first = 0; first < n; first += kGradientTile) {
-    const Index count = std::min(kGradientTile, n - first);
+  now_.L = sum_of_parts(n, m, threads_, [&](Index first, Index count, Matrix& A) {
     auto S = W.middleCols(first, count);
     S = (K.middleCols(first, count).colwise() - now_.k_mean) * data_.root.segment(first, count).asDiagonal();
-    now_.L.selfadjointView<Eigen::Lower>().rankUpdate(S);  // [BEYOND B1]
-  }
+    A.selfadjointView<Eigen::Lower>().rankUpdate(S);  // [BEYOND B1]
+  });
+  now_.L += alpha * now_.KZ;
+  now_.L.diagonal().array() += jitter_ * data_.total;
   Eigen::LLT<Eigen::Ref<Matrix>> llt(now_.L);
   if (llt.info() != Eigen::Success) return false;
   const auto L = now_.L.triangularView<Eigen::Lower>();
-  for (Index first = 0; first < n; first += kGradientTile) {
-    auto tile = W.middleCols(first, std::min(kGradientTile, n - first));
-    L.solveInPlace(tile);
-  }
+  in_parts(n, threads_, [&](Index, Index begin, Index size) {
+    in_tiles(begin, size, [&](Index first, Index count) {
+      auto tile = W.middleCols(first, count);
+      L.solveInPlace(tile);
+    });
+  });
   return true;
 }
 
@@ -148,7 +188,7 @@ void WidthProblem::differentiate(const Kernel& kernel, double alpha, bool of_lan
 
   // In the coordinates W = L^-1 S', in which A is the identity:
   //   F = dJ/dS L = -(p - S u) b'L - rho u'L + 2 (diag(q) W' - W' N),   u = A^-1 S'p,  N = W diag(q) W'
-  Matrix phi = Matrix::Zero(m, data_.T.cols()), N = Matrix::Zero(m, m);
+  Matrix phi = Matrix::Zero(m, data_.T.cols()), N;
   Vector column_sums = Vector::Zero(m);
   Matrix left(m, 2 * data_.T.cols()), right(n, 2 * data_.T.cols());
   if (evidence) {
@@ -162,11 +202,10 @@ void WidthProblem::differentiate(const Kernel& kernel, double alpha, bool of_lan
     right.leftCols(data_.T.cols()) = parts.p;
     right.leftCols(data_.T.cols()).noalias() -= W.transpose() * phi;
     right.rightCols(data_.T.cols()) = parts.rho;
-    for (Index first = 0; first < n; first += kGradientTile) {
-      const Index count = std::min(kGradientTile, n - first);
-      now_.scaled = W.middleCols(first, count) * parts.q.segment(first, count).cwiseSqrt().asDiagonal();
-      N.selfadjointView<Eigen::Lower>().rankUpdate(now_.scaled);
-    }
+    N = sum_of_parts(n, m, threads_, [&](Index first, Index count, Matrix& A) {
+      const Matrix scaled = W.middleCols(first, count) * parts.q.segment(first, count).cwiseSqrt().asDiagonal();
+      A.selfadjointView<Eigen::Lower>().rankUpdate(scaled);
+    });
     N.triangularView<Eigen::StrictlyUpper>() = N.transpose();
     if (data_.bias) {  // the rows are centred: what they have in common does not move. W and rho are orthogonal to
                        // V^1/2 1.
@@ -177,14 +216,12 @@ void WidthProblem::differentiate(const Kernel& kernel, double alpha, bool of_lan
 
   const bool warped = !kernel.warp().none();
   const double power = kernel.row().sum == KernelSum::squares ? 2.0 : 1.0;  // of a distance
-  if (warped) out.log_gamma = Vector::Zero(n_widths());
-  PairSums pairs(kernel.row().sum, coordinates(now_.z, 0, m, d), warped);
   const bool own = kernel.row().slope != kernel.row().block;
-  if (own) now_.slope.resize(now_.panels.padded(), std::max(kGradientTile, m));
-  now_.F.resize(m, kGradientTile);
-  for (Index first = 0; first < n; first += kGradientTile) {
-    const Index count = std::min(kGradientTile, n - first);
-    auto F = now_.F.leftCols(count);
+  const auto z = coordinates(now_.z, 0, m, d);
+  std::vector<PairSums> pairs(static_cast<std::size_t>(parts_of(n)), PairSums(kernel.row().sum, z, warped));
+  std::vector<Vector> slopes(pairs.size(), Vector::Zero(warped ? n_widths() : 0));
+  const auto add_tile = [&](Index part, Index first, Index count, Matrix& F, Matrix& slope) {
+    F.resize(m, count);
     const auto w = W.middleCols(first, count);
     F.noalias() = left * right.middleRows(first, count).transpose();
     F *= -1.0;  // [BEYOND B2]
@@ -198,14 +235,24 @@ void WidthProblem::differentiate(const Kernel& kernel, double alpha, bool of_lan
     F = F * data_.root.segment(first, count).asDiagonal();  // from S to K
     if (data_.bias) F.noalias() -= column_sums * (data_.v.segment(first, count) / data_.total).transpose();
     if (own) {
-      kernel.slope(now_.panels, now_.x, first, count, now_.slope.leftCols(count));
-      F.array() *= now_.slope.topLeftCorner(m, count).array();
+      slope.resize(now_.panels.padded(), count);
+      kernel.slope(now_.panels, now_.x, first, count, slope);
+      F.array() *= slope.topRows(m).array();
     } else {
       F.array() *= K.middleCols(first, count).array();
     }
     const auto x = coordinates(now_.x, first, count, d);
-    pairs.add(F, x);
-    if (warped) kernel.warp().add_slopes(data_.X.middleRows(first, count), -power * pairs.of_rows(F, x), out.log_gamma);
+    pairs[part].add(F, x);
+    if (warped)
+      kernel.warp().add_slopes(data_.X.middleRows(first, count), -power * pairs[part].of_rows(F, x), slopes[part]);
+  };
+  in_parts(n, threads_, [&](Index part, Index begin, Index size) {
+    Matrix F, slope;
+    in_tiles(begin, size, [&](Index first, Index count) { add_tile(part, first, count, F, slope); });
+  });
+  for (std::size_t part = 1; part < pairs.size(); ++part) {
+    pairs[0].add(pairs[part]);
+    slopes[0] += slopes[part];
   }
 
   // dJ/dK_Z = alpha (u b' - N), symmetrised, back in kernel coordinates: of the evidence alpha (xi' b b' + A^-1) -
@@ -227,23 +274,25 @@ void WidthProblem::differentiate(const Kernel& kernel, double alpha, bool of_lan
     GZ -= (parts.log_det * alpha) * prior.llt().solve(Matrix::Identity(m, m));
   }
   out.log_alpha = GZ.cwiseProduct(now_.KZ).sum();
-  PairSums landmark_pairs(kernel.row().sum, coordinates(now_.z, 0, m, d), warped);
+  PairSums landmark_pairs(kernel.row().sum, z, warped);
   if (own) {
-    kernel.slope(now_.panels, now_.z, 0, m, now_.slope.leftCols(m));
-    GZ.array() *= now_.slope.topLeftCorner(m, m).array();
+    Matrix slope(now_.panels.padded(), m);
+    kernel.slope(now_.panels, now_.z, 0, m, slope);
+    GZ.array() *= slope.topRows(m).array();
   } else {
     GZ.array() *= now_.KZ.array();
   }
-  landmark_pairs.add(GZ, coordinates(now_.z, 0, m, d));
+  landmark_pairs.add(GZ, z);
   if (warped) {
-    const RowMatrix by_landmarks = -power * (pairs.of_landmarks() + 2.0 * landmark_pairs.of_landmarks());
+    const RowMatrix by_landmarks = -power * (pairs[0].of_landmarks() + 2.0 * landmark_pairs.of_landmarks());
+    out.log_gamma = slopes[0];
     kernel.warp().add_slopes(data_.Z, by_landmarks, out.log_gamma);
     return;
   }
-  out.log_gamma = -(pairs.total() + landmark_pairs.total());  // the coordinates carry gamma
+  out.log_gamma = -(pairs[0].total() + landmark_pairs.total());  // the coordinates carry gamma
   if (of_landmarks && kernel.row().smooth)
-    out.landmarks =
-        (-2.0 * pairs.of_landmarks() - 4.0 * landmark_pairs.of_landmarks()) * kernel.gamma().cwiseSqrt().asDiagonal();
+    out.landmarks = (-2.0 * pairs[0].of_landmarks() - 4.0 * landmark_pairs.of_landmarks()) *
+                    kernel.gamma().cwiseSqrt().asDiagonal();
 }
 
 Kernel WidthProblem::kernel_at(const Vector& gamma, double alpha) const {
@@ -317,8 +366,10 @@ double WidthProblem::error_on(const ConstVectorRef& point, const Rows& X, const 
 
 double WidthProblem::memory_needed(Index n, Index m, Index d, int problems) {
   const double square = 1.0 * m * m;
-  // K and W, the rows as given and as prepared, K_Z and L; and N, dJ/dK_Z, the prior, its factor and what they make
-  return problems * (2.0 * n * (m + d) + 2.0 * square) + 6.0 * square;
+  // K and W, the rows as given and as prepared, K_Z and L; and N, dJ/dK_Z, the prior, its factor and what they make;
+  // and the sums of the parts of the rows
+  return problems * (2.0 * n * (m + d) + 2.0 * square) + 6.0 * square +
+         static_cast<double>(parts_of(n)) * (square + 1.0 * m * (d + 2.0 * kGradientTile));
 }
 
 }  // namespace kernsift

@@ -36,7 +36,8 @@ class WidthProblem {
   // With a warp its slopes stand in the place of the widths everywhere below. The logs of a feature's slopes have a
   // normal prior about those given, of variance 1 / prior and up to a common factor: `objective` counts it.
   WidthProblem(KernelKind kind, RowMatrix X, RowMatrix landmarks, const Rows& Y, const ConstVectorRef& weight,
-               const ConstVectorRef& within, bool bias, double jitter, Warp warp = {}, double prior = 0);
+               const ConstVectorRef& within, bool bias, double jitter, Warp warp = {}, double prior = 0,
+               int threads = 1);
 
   Index n_features() const { return data_.X.cols(); }
   Index n_widths() const { return warp_.none() ? n_features() : warp_.n_slopes(); }
@@ -82,12 +83,12 @@ class WidthProblem {
     Matrix K, W;    // (padded m, n): kernel values; L^-1 S'
     Matrix KZ, L;   // K_Z; the factor of A
     Vector k_mean;  // 0 without a bias
-    Matrix slope, F, scaled;
   };
 
   KernelKind kind_;
   Warp warp_;
   double jitter_, prior_;
+  int threads_;
   Data data_;
   Present now_;
 };

@@ -36,7 +36,7 @@ class SingleExpansion {
   Panels panels_;  // for rows that are far
   Matrix coef_, padded_;
   Vector intercept_;
-  Eigen::MatrixXf vectors_;  // m x d, in the kernel's coordinates
+  Tile vectors_;  // in the kernel's coordinates: a column holds one of them for the lanes of a packet of vectors
   Eigen::ArrayXf norms_;
 };
 

@@ -18,8 +18,9 @@ namespace {
 
 constexpr int kPackets = static_cast<int>(kPanel) / kLanes;  // packets a panel
 static_assert(kPackets * kLanes == kPanel, "a panel is a whole number of packets");
-// Rows a tile: with its panel they fill the registers' worth of accumulators that hides the latency of an FMA.
-constexpr int kTileRows = kPackets == 1 ? 8 : 12 / kPackets;
+// Rows and panels of a tile: its sums, the elements and one coordinate fill the registers (32 with AVX-512, 16
+// without), so that arithmetic and not loading takes the time.
+constexpr int kTilePanels = kPackets == 1 ? 3 : 1, kTileRows = kPackets == 1 ? 8 : 12 / kPackets;
 
 // From here on |x|^2 + |x'|^2 - 2 x.x' would lose more than about 1e-13 of the exponent.
 constexpr double kFarNorm = 256.0;
@@ -148,7 +149,8 @@ KERNSIFT_INLINE void tile(const Value& value, const Panels& elements, Index firs
   for (int r = 0; r < R; ++r) x[r] = rows.coordinates(first_row + r);
   for (int r = 0; r < R; ++r)
     for (int q = 0; q < Q; ++q) values[r][q] = splat(0.0);
-  for (Index j = 0; j < n_features; ++j) {
+  Index j = 0;
+  do {  // a kernel has a feature
     Packet element[Q];
     for (int p = 0; p < P; ++p)
       for (int q = 0; q < kPackets; ++q)
@@ -157,7 +159,7 @@ KERNSIFT_INLINE void tile(const Value& value, const Panels& elements, Index firs
       const Packet xj = splat(x[r][j]);
       for (int q = 0; q < Q; ++q) values[r][q] = Value::Sum::add(element[q], xj, values[r][q]);
     }
-  }
+  } while (++j < n_features);
   for (int r = 0; r < R; ++r) {
     const Packet norm = splat(rows.norm(first_row + r));
     for (int q = 0; q < Q; ++q)
@@ -199,8 +201,9 @@ class Walk {
   void panels(const Value& value, Index row, Index out_row) {
     sink_.template open<R>(out_row);
     Index p = 0;
-    if constexpr (R == 1)  // a single row needs several panels at once to hide the latency
-      for (; p + 4 <= elements_.n_panels(); p += 4) step<4, R>(value, p, row, out_row);
+    constexpr int P = R == 1 ? 4 : kTilePanels;  // a single row needs several panels at once to hide the latency
+    if constexpr (P > 1)
+      for (; p + P <= elements_.n_panels(); p += P) step<P, R>(value, p, row, out_row);
     for (; p < elements_.n_panels(); ++p) step<1, R>(value, p, row, out_row);
     sink_.template close<R>(out_row);
   }
@@ -302,11 +305,14 @@ void expand_of(const Kernel& kernel, const Panels& elements, const ConstMatrixRe
   walk<Near, Far>(kernel, elements, rows, first, count, sink);
 }
 
-// Sum of squares over the features in the order and with the instructions of `tile`.
-double norm_like_dot(const double* x, Index n) {
-  Packet sum = splat(0.0);
-  for (Index j = 0; j < n; ++j) sum = Dot::add(splat(x[j]), splat(x[j]), sum);
-  return simd::pfirst(sum);
+// Sums of squares of R rows over the features in the order and with the instructions of `tile`.
+template <int R>
+void norms_like_dots(const double* x, Index n, double* out) {
+  Packet sums[R];
+  for (int r = 0; r < R; ++r) sums[r] = splat(0.0);
+  for (Index j = 0; j < n; ++j)
+    for (int r = 0; r < R; ++r) sums[r] = Dot::add(splat(x[r * n + j]), splat(x[r * n + j]), sums[r]);
+  for (int r = 0; r < R; ++r) out[r] = simd::pfirst(sums[r]);
 }
 
 }  // namespace
@@ -395,9 +401,12 @@ void Kernel::prepare(const Rows& X, PreparedRows& out) const {
     for (Index j = 0; j < d; ++j) z[j] = (x[j] - origin_[j]) * scale_[j];
     if (measured)
       for (Index j = 0; j < d; ++j) z[j] = std::max(-kBeyond, std::min(kBeyond, z[j]));
-    out.norms_[r] = norm_like_dot(z, d);
-    out.far_[r] = measured && !(out.norms_[r] <= kFarNorm);
   }
+  const double* z = out.coordinates_.data();
+  Index r = 0;
+  for (; r + 4 <= n; r += 4) norms_like_dots<4>(z + r * d, d, &out.norms_[r]);
+  for (; r < n; ++r) norms_like_dots<1>(z + r * d, d, &out.norms_[r]);
+  for (r = 0; r < n; ++r) out.far_[r] = measured && !(out.norms_[r] <= kFarNorm);
 }
 
 double Kernel::self(double norm) const {

@@ -163,7 +163,7 @@ Matrix DefiniteInverse::dense() {
 
 double DefiniteInverse::condition() {
   if (size() == 0) return 1.0;
-  const Vector values = SymmetricEigen(dense(), Eigen::EigenvaluesOnly).eigenvalues();
+  const Vector values = SymmetricEigen(dense(), false).eigenvalues();
   return values[values.size() - 1] / values[0];
 }
 

@@ -104,10 +104,10 @@ bool GeneralInverse::remove(Index i) {
 double GeneralInverse::condition() const {
   if (size() == 0) return 1.0;
   const Matrix C = view();
-  const double largest = SymmetricEigen(C * C.transpose(), Eigen::EigenvaluesOnly).eigenvalues()[size() - 1];
+  const double largest = SymmetricEigen(C * C.transpose(), false).eigenvalues()[size() - 1];
   // the smallest singular value from the inverse of the inverse: of the square it would lose half of the digits
   const Matrix B = C.partialPivLu().inverse();
-  return std::sqrt(largest * SymmetricEigen(B * B.transpose(), Eigen::EigenvaluesOnly).eigenvalues()[size() - 1]);
+  return std::sqrt(largest * SymmetricEigen(B * B.transpose(), false).eigenvalues()[size() - 1]);
 }
 
 }  // namespace kernsift

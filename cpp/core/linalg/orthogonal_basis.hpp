@@ -6,14 +6,15 @@
 //   h_j = q_j'q_j                 U upper triangular, m x m         f = Q'Y, m x c, for the targets Y (M x c)
 //   R0  = Y - Q H^-1 f            the residual without a ridge
 //
-// Gram-Schmidt twice, in two reads of Q a column instead of the four of its definition. The second orthogonalisation of
-// a column is delayed until the next one arrives: its inner products are formed in the read that projects the next
-// column (`project`), its subtraction in the read that forms it (`append`), which also forms any further combinations Q
-// G the caller wants (the ridge residual). Same sums as Gram-Schmidt twice; the last column alone is orthogonal only to
-// rounding / sqrt(kRankTol) until `settle` or the next column. Two reads are the least possible: k - Q H^-1 Q'k needs
-// all of Q'k first.
+// Gram-Schmidt twice (once is enough where at least half of |k|^2 remains), in two reads of Q a column instead of the
+// four of its definition. The second orthogonalisation of a column is delayed until the next one arrives: its inner
+// products are formed in the read that projects the next column (`project`), its subtraction in the read that forms it
+// (`append`), which also forms any further combinations Q G the caller wants (the ridge residual). Same sums as
+// Gram-Schmidt twice; the last column alone is orthogonal only to rounding / sqrt(kRankTol) until `settle` or the next
+// column. Two reads are the least possible: k - Q H^-1 Q'k needs all of Q'k first.
 //
-// Cost of a column: 16 M m bytes read, 4 M m flops (8 M m with one output's residual), Q takes 8 M m bytes.
+// Cost of a column: 16 M m bytes read (8 M m of one expected), 4 M m flops (8 M m with one output's residual), Q takes
+// 8 M m bytes.
 //
 // Storage: panels of kColumns columns, inside them blocks of kRows rows, inside them whole columns: appending never
 // moves Q, and both reads are sequential. Rows are padded with zeros to whole blocks.
@@ -55,10 +56,19 @@ class OrthogonalBasis {
   // K is padded_rows() x r with zeros below rows().
   void project(const ConstMatrixRef& K, Projection& out);
 
+  // Columns that may be appended next. `append` brings their projections along in the read that forms its own column.
+  struct Ahead {
+    Matrix K;         // padded_rows() x at least `size`
+    Index size = 0;   // columns in use
+    Index known = 0;  // `p` is current for this number of them
+    Projection p;
+  };
+
   // Appends the column k whose projection is column `i` of `p` (made since the last append), unless it is dependent:
   // then returns false and the span is unchanged. Also forms `combinations` = Q G for the columns before this one,
-  // G size() x r (padded_rows() x r).
-  bool append(const ConstVectorRef& k, const Projection& p, Index i, const ConstMatrixRef& G, Matrix& combinations);
+  // G size() x r (padded_rows() x r), and the projections `ahead` of a column that is appended.
+  bool append(const ConstVectorRef& k, const Projection& p, Index i, const ConstMatrixRef& G, Matrix& combinations,
+              Ahead* ahead = nullptr);
   bool append(const ConstVectorRef& k);
 
   // Orthogonalises the last column for the second time, now.
@@ -87,15 +97,22 @@ class OrthogonalBasis {
     void operator()(double* p) const;
   };
   double* at(Index column, Index block) const {
-    return panels_[column / kColumns].get() + (block * kColumns + column % kColumns) * kRows;
+    const Index panel = column / kColumns, in_chunk = panel % panels_a_chunk();
+    return chunks_[panel / panels_a_chunk()].get() +
+           ((in_chunk * n_blocks_ + block) * kColumns + column % kColumns) * kRows;
   }
+  // Panels that are allocated together: memory comes in large pages, a panel of which alone would fill two in part.
+  Index panels_a_chunk() const { return n_blocks_ < 16 || n_blocks_ > 64 ? 1 : 4; }
   void reserve_column();
+  void correct(const ConstVectorRef& inner);
+  void finish();
+  void complete(Projection& out) const;
   Index n_tasks() const;
   int threads_for(Index values) const;
   template <class Work>
   void over_blocks(Index values, Work&& work) const;
 
-  std::vector<std::unique_ptr<double, Free>> panels_;
+  std::vector<std::unique_ptr<double, Free>> chunks_;
   Index rows_, n_blocks_, size_ = 0;
   int threads_;
   double rank_tol_;
@@ -104,7 +121,7 @@ class OrthogonalBasis {
   Vector residual_norm2_;
   bool pending_ = false;    // the last column awaits its second orthogonalisation
   bool corrected_ = false;  // and its inner products with the others are already in correction_, h_ and U_
-  Vector correction_;       // H^-1 Q'q of the pending column
+  Vector correction_;       // H^-1 Q'q of the pending column, no numbers unless they are needed
 };
 
 }  // namespace kernsift

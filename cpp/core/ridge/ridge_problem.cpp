@@ -224,10 +224,10 @@ double RidgeProblem::best_gcv() {
 
 double RidgeProblem::memory_needed(Index m, Index outputs, bool spectrum, Index alphas) {
   if (!spectrum) return 1.0 * m * m;
-  // M about the mean and its eigenvectors, then those and another square to look at rows with; with a grid, also what
+  // M about the mean, in place of which its eigenvectors come, and two squares to find them; with a grid, also what
   // the product of two squares packs (measured with AVX-512: 430 columns, with AVX2 below 150)
   const double packed = alphas > 0 ? 512.0 : 0.0;
-  return m * (2.0 * m + 768.0 + packed + 4.0 * outputs + alphas * (1.0 + outputs));
+  return m * (3.0 * m + 768.0 + packed + 4.0 * outputs + alphas * (1.0 + outputs));
 }
 
 double best_ridge(const ConstMatrixRef& cross, const ConstMatrixRef& moments, const ConstVectorRef& squares,

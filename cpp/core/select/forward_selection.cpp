@@ -112,8 +112,6 @@ bool ForwardSelection::step() {
       ids.resize(static_cast<std::size_t>(draw(ids, settings_.n_candidates, candidates_.random)));
     }
     if (ids.empty()) break;
-    looked_at_.K.resize(columns_.padded_rows(), static_cast<Index>(ids.size()));
-    columns_.columns(ids, looked_at_.K);
     if (!add_one_of(ids)) {
       refused += static_cast<Index>(ids.size());
       continue;
@@ -129,7 +127,8 @@ bool ForwardSelection::step() {
 std::vector<Index> ForwardSelection::tied_rows() {
   const Index n = columns_.rows(), widths = columns_.n_widths();
   // of the row itself, not of its weighted equation: a row of weight two is a row seen twice
-  Vector size2 = error_.col(0).head(n).cwiseAbs2();
+  Vector& size2 = looked_at_.size2;
+  size2 = error_.col(0).head(n).cwiseAbs2();
   for (Index o = 1; o < error_.cols(); ++o) size2 += error_.col(o).head(n).cwiseAbs2();
   size2.array() *= inverse_root_weights_.head(n).array().square();
   double largest = 0;
@@ -196,7 +195,11 @@ std::vector<Index> ForwardSelection::best_running() {
 
 bool ForwardSelection::add_one_of(const std::vector<Index>& ids) {
   OrthogonalBasis::Projection p;
-  basis_.project(looked_at_.K, p);
+  if (!looked_at_.expected.find(ids, looked_at_.K, p)) {
+    looked_at_.K.resize(columns_.padded_rows(), static_cast<Index>(ids.size()));
+    columns_.columns(ids, looked_at_.K);
+    basis_.project(looked_at_.K, p);
+  }
   std::vector<unsigned char> tried(ids.size(), 0);
   for (;;) {
     Index pick = -1;
@@ -255,7 +258,9 @@ bool ForwardSelection::add(Index id, const ConstVectorRef& k, const OrthogonalBa
       if (settings_.reestimate) G.col(c + o).tail(m - b) = f / (predicted + h).square();
     }
   }
-  if (!basis_.append(k, p, i, G, looked_at_.combinations)) {
+  if (needs_error && m * basis_.rows() >= ExpectedColumns::kWorthwhile)
+    looked_at_.expected.choose(columns_, looked_at_.size2, candidates_.usable, id);
+  if (!basis_.append(k, p, i, G, looked_at_.combinations, looked_at_.expected.ahead())) {
     drop(id, true);
     return false;
   }

@@ -16,9 +16,10 @@
 // by the lower number. Candidates found numerically dependent are removed for good, for the span only grows; a thousand
 // of them in one step end the selection.
 //
-// Cost of a step with m columns: residual 16 M m bytes of Q read; error reduction of n random ones n M (d + 2 m) flops
-// besides; of all N M N (d + 2) and no candidate is ever orthogonalised: with r = y - Q Q^+ y the running numbers
-// n_i = k_i'r and d_i = |k_i - Q Q^+ k_i|^2 are what the criterion needs, and the new column changes them by K'q.
+// Cost of a step with m columns: residual 8 M m bytes of Q read where the column was expected, else 16 M m; error
+// reduction of n random ones n M (d + 2 m) flops besides; of all N M N (d + 2) and no candidate is ever orthogonalised:
+// with r = y - Q Q^+ y the running numbers n_i = k_i'r and d_i = |k_i - Q Q^+ k_i|^2 are what the criterion needs, and
+// the new column changes them by K'q.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +28,7 @@
 #include "core/kernel/kernel_columns.hpp"
 #include "core/linalg/orthogonal_basis.hpp"
 #include "core/ridge/gcv.hpp"
+#include "core/select/expected_columns.hpp"
 #include "core/select/sampling.hpp"
 
 namespace kernsift {
@@ -103,6 +105,8 @@ class ForwardSelection {
   // Columns looked at in this step, and what `append` formed with the one taken.
   struct LookedAt {
     Matrix K, combinations;
+    Vector size2;  // squared residual of each row, negative where it is no candidate
+    ExpectedColumns expected;
   };
   struct Candidates {
     std::vector<unsigned char> usable;

@@ -13,23 +13,20 @@ namespace column_products {
 // Prefetches the same rows of the next C columns: columns are too short for the processor to see the stream by itself.
 template <int C>
 inline void fetch_ahead(const double* q, Index rows, Index r) {
-#if defined(__GNUC__)
   if (r % 8 == 0)
     for (int c = 0; c < C; ++c) __builtin_prefetch(q + (C + c) * rows + r);
-#else
-  (void)q, (void)rows, (void)r;
-#endif
 }
 
-// dots[v * stride + j] += q_j'x_v for C neighbouring columns and V vectors of `rows` rows (a multiple of 8).
-template <int C, int V, bool Ahead = true>
+// dots[v * stride + j] += q_j'x_v for C neighbouring columns and V vectors of `rows` rows (a multiple of 8);
+// `far`: they come from memory.
+template <int C, int V, bool far>
 inline void dot_tile(const double* q, Index rows, const double* const* x, double* dots, Index stride) {
   Packet sum[V][C];
   for (int v = 0; v < V; ++v)
     for (int c = 0; c < C; ++c) sum[v][c] = simd::pset1<Packet>(0.0);
   for (Index r = 0; r < rows; r += kLanes) {
     Packet column[C];
-    if constexpr (Ahead) fetch_ahead<C>(q, rows, r);
+    if constexpr (far) fetch_ahead<C>(q, rows, r);
     for (int c = 0; c < C; ++c) column[c] = simd::pload<Packet>(q + c * rows + r);
     for (int v = 0; v < V; ++v) {
       const Packet xr = simd::ploadu<Packet>(x[v] + r);
@@ -40,38 +37,22 @@ inline void dot_tile(const double* q, Index rows, const double* const* x, double
     for (int c = 0; c < C; ++c) dots[v * stride + c] += simd::predux(sum[v][c]);
 }
 
-template <int V>
+template <int V, bool far>
 inline void dots(const double* q, Index columns, Index rows, const double* const* x, double* out, Index stride) {
   Index j = 0;
-  for (; j + 4 <= columns; j += 4) dot_tile<4, V>(q + j * rows, rows, x, out + j, stride);
-  for (; j < columns; ++j) dot_tile<1, V>(q + j * rows, rows, x, out + j, stride);
+  for (; j + 4 <= columns; j += 4) dot_tile<4, V, far>(q + j * rows, rows, x, out + j, stride);
+  for (; j < columns; ++j) dot_tile<1, V, far>(q + j * rows, rows, x, out + j, stride);
 }
 
-// The same for any number of vectors, `distance` apart: twelve sums at a time and no packing, so that arithmetic and
-// not loading is what takes the time.
-inline void dots(const double* q, Index columns, Index rows, const double* x, Index distance, Index vectors,
-                 double* out, Index stride) {
-  for (Index v = 0; v < vectors; v += 3) {
-    const int count = static_cast<int>(std::min<Index>(3, vectors - v));
-    const double* xs[3] = {x + v * distance, x + (v + (count > 1)) * distance, x + (v + 2 * (count > 2)) * distance};
-    double* o = out + v * stride;
-    Index j = 0;
-    for (; j + 4 <= columns; j += 4) {
-      const double* qj = q + j * rows;
-      switch (count) {
-        case 3:
-          dot_tile<4, 3, false>(qj, rows, xs, o + j, stride);
-          break;
-        case 2:
-          dot_tile<4, 2, false>(qj, rows, xs, o + j, stride);
-          break;
-        default:
-          dot_tile<4, 1, false>(qj, rows, xs, o + j, stride);
-      }
-    }
-    for (; j < columns; ++j)
-      for (int i = 0; i < count; ++i) dot_tile<1, 1, false>(q + j * rows, rows, xs + i, o + i * stride + j, stride);
-  }
+// The same for any number of vectors: twelve sums at a time and no packing, so that arithmetic and not loading is what
+// takes the time.
+template <bool far>
+inline void dots(const double* q, Index columns, Index rows, const double* const* x, Index vectors, double* out,
+                 Index stride) {
+  Index v = 0;
+  for (; v + 3 <= vectors; v += 3) dots<3, false>(q, columns, rows, x + v, out + v * stride, stride);
+  if (vectors - v == 2) dots<2, far>(q, columns, rows, x + v, out + v * stride, stride);
+  if (vectors - v == 1) dots<1, far>(q, columns, rows, x + v, out + v * stride, stride);
 }
 
 // y_v += sum_j q_j coef[j * stride + v] for C neighbouring columns and V vectors, y_v being `rows` apart.

@@ -1,5 +1,7 @@
 #include "core/simd/triangle_passes.hpp"
 
+#include <algorithm>
+
 #include "core/simd/packets.hpp"
 
 namespace kernsift {
@@ -7,6 +9,9 @@ namespace kernsift {
 namespace {
 
 constexpr Index kColumns = 4;  // taken together: their sums stay in registers
+
+// The lanes from the `first`, which may lie before or behind the packet.
+Lanes from(Index first) { return lanes(std::min<Index>(std::max<Index>(first, 0), kLanes), kLanes); }
 
 // The columns j .. j + kColumns of C first get sum_r scale_r u_r u_r' over the `n_owed` columns of U; then they and, by
 // symmetry, their rows are multiplied: out += C(:, j..) x(j..) below the diagonal, out(j..) += C(:, j..)' x.
@@ -17,51 +22,46 @@ void pass(double* C, Index stride, Index n, const double* U, Index u_stride, con
   for (Index j = 0; j < n; j += kColumns) {
     const Index columns = std::min(kColumns, n - j);
     double* column[kColumns];
-    double su[kColumns][n_owed + 1] = {}, dot[kColumns] = {};
+    Packet su[kColumns][n_owed + 1], xj[kColumns], sum[kColumns];
     for (Index c = 0; c < columns; ++c) {
       column[c] = C + (j + c) * stride;
-      for (int r = 0; r < n_owed; ++r) su[c][r] = scale[r] * U[r * u_stride + j + c];
+      for (int r = 0; r < n_owed; ++r) su[c][r] = splat(scale[r] * U[r * u_stride + j + c]);
+      xj[c] = splat(x[j + c]);
+      sum[c] = splat(0.0);
     }
-    const auto update = [&](Index c, Index i) {
-      for (int r = 0; r < n_owed; ++r) column[c][i] = fused(su[c][r], U[r * u_stride + i], column[c][i]);
+    // Rows i .. i + kLanes of the columns, of which some meet the diagonal or the end.
+    const auto edge = [&](Index i) {
+      const Lanes inside = lanes(0, n - i);
+      const Packet xi = load(x + i, inside);
+      Packet yi = load(out + i, inside), ui[n_owed + 1];
+      for (int r = 0; r < n_owed; ++r) ui[r] = load(U + r * u_stride + i, inside);
+      for (Index c = 0; c < columns; ++c) {
+        const Lanes lower = inside & from(j + c - i), strictly = inside & from(j + c - i + 1);
+        Packet entry = load(column[c] + i, lower);
+        for (int r = 0; r < n_owed; ++r) entry = only(simd::pmadd(ui[r], su[c][r], entry), lower);
+        if (n_owed > 0) store(column[c] + i, entry, lower);
+        sum[c] = simd::pmadd(entry, xi, sum[c]);
+        yi = simd::pmadd(only(entry, strictly), xj[c], yi);
+      }
+      store(out + i, yi, inside);
     };
-    for (Index c = 0; c < columns; ++c)  // the triangle on the diagonal
-      for (Index i = j + c; i < j + columns; ++i) {
-        update(c, i);
-        dot[c] = fused(column[c][i], x[i], dot[c]);
-        if (i > j + c) out[i] = fused(column[c][i], x[j + c], out[i]);
-      }
-    if (columns == kColumns) {
-      Packet su_[kColumns][n_owed + 1], x_[kColumns], sum[kColumns];
+    Index i = j - j % kLanes;  // packets lie where those of the other columns do
+    for (; i < j + columns; i += kLanes) edge(i);
+    for (; i + kLanes <= n; i += kLanes) {  // rows below kColumns columns: behind fewer there are none
+      const Packet xi = load(x + i);
+      Packet yi = load(out + i), ui[n_owed + 1];
+      for (int r = 0; r < n_owed; ++r) ui[r] = load(U + r * u_stride + i);
       for (Index c = 0; c < kColumns; ++c) {
-        for (int r = 0; r < n_owed; ++r) su_[c][r] = splat(su[c][r]);
-        x_[c] = splat(x[j + c]);
-        sum[c] = splat(0.0);
+        Packet entry = load(column[c] + i);
+        for (int r = 0; r < n_owed; ++r) entry = simd::pmadd(ui[r], su[c][r], entry);
+        if (n_owed > 0) store(column[c] + i, entry);
+        yi = simd::pmadd(entry, xj[c], yi);
+        sum[c] = simd::pmadd(entry, xi, sum[c]);
       }
-      Index i = j + kColumns;
-      for (; i + kLanes <= n; i += kLanes) {
-        const Packet xi = load(x + i);
-        Packet yi = load(out + i);
-        Packet ui[n_owed + 1];
-        for (int r = 0; r < n_owed; ++r) ui[r] = load(U + r * u_stride + i);
-        for (Index c = 0; c < kColumns; ++c) {
-          Packet entry = load(column[c] + i);
-          for (int r = 0; r < n_owed; ++r) entry = simd::pmadd(ui[r], su_[c][r], entry);
-          if (n_owed > 0) store(column[c] + i, entry);
-          yi = simd::pmadd(entry, x_[c], yi);
-          sum[c] = simd::pmadd(entry, xi, sum[c]);
-        }
-        store(out + i, yi);
-      }
-      for (; i < n; ++i)
-        for (Index c = 0; c < kColumns; ++c) {
-          update(c, i);
-          out[i] = fused(column[c][i], x[j + c], out[i]);
-          dot[c] = fused(column[c][i], x[i], dot[c]);
-        }
-      for (Index c = 0; c < kColumns; ++c) dot[c] += simd::predux(sum[c]);
+      store(out + i, yi);
     }
-    for (Index c = 0; c < columns; ++c) out[j + c] += dot[c];
+    if (i < n) edge(i);
+    for (Index c = 0; c < columns; ++c) out[j + c] += simd::predux(sum[c]);
   }
 }
 
@@ -76,7 +76,19 @@ void substitute(const double* L, Index stride, Index n, double* X, Index x_strid
       for (Index c = 0; c < kColumns; ++c)
         for (int r = 0; r < n_rhs; ++r) sum[c][r] = splat(0.0);
       const double* column = L + j * stride;
-      Index i = last;
+      const auto edge = [&](Index i, Lanes some) {
+        Packet x[n_rhs];
+        for (int r = 0; r < n_rhs; ++r) x[r] = load(X + r * x_stride + i, some);
+        for (Index c = 0; c < kColumns; ++c) {
+          const Packet entry = load(column + c * stride + i, some);
+          for (int r = 0; r < n_rhs; ++r) sum[c][r] = simd::pmadd(entry, x[r], sum[c][r]);
+        }
+      };
+      Index i = last - last % kLanes;  // packets lie where those of the other columns do
+      if (i < last) {
+        edge(i, lanes(0, n - i) & from(last - i));
+        i += kLanes;
+      }
       for (; i + kLanes <= n; i += kLanes) {
         Packet x[n_rhs];
         for (int r = 0; r < n_rhs; ++r) x[r] = load(X + r * x_stride + i);
@@ -85,11 +97,9 @@ void substitute(const double* L, Index stride, Index n, double* X, Index x_strid
           for (int r = 0; r < n_rhs; ++r) sum[c][r] = simd::pmadd(entry, x[r], sum[c][r]);
         }
       }
+      if (i < n) edge(i, lanes(0, n - i));
       for (Index c = 0; c < kColumns; ++c)
-        for (int r = 0; r < n_rhs; ++r) {
-          dot[c][r] = simd::predux(sum[c][r]);
-          for (Index k = i; k < n; ++k) dot[c][r] = fused(column[c * stride + k], X[r * x_stride + k], dot[c][r]);
-        }
+        for (int r = 0; r < n_rhs; ++r) dot[c][r] = simd::predux(sum[c][r]);
     }
     for (Index c = columns - 1; c >= 0; --c) {
       const double* column = L + (j + c) * stride;

@@ -31,6 +31,7 @@ void Mixture::learn(const ConstMatrixRef& errors, double v) {
     double surprise = 0;
     for (Index o = 0; o < squares_.rows(); ++o) {
       const double square = v * errors(o, e) * errors(o, e);
+      if (square == 0 && squares_(o, e) == 0) continue;  // a class without rows says nothing of any memory
       if (counted_ > 0) {
         const double s2 = std::max(squares_(o, e) / counted_, kSmallest);
         surprise += std::log(s2) + std::min(square / s2, kMostSurprise);

@@ -22,9 +22,7 @@ Matrix kernel_matrix(const Kernel& kernel, const Matrix& vectors) {
 
 double largest_of(const Matrix& A) { return A.size() > 0 ? A.cwiseAbs().maxCoeff() : 0.0; }
 
-Vector eigenvalues(const Matrix& A) {
-  return SymmetricEigen(0.5 * (A + A.transpose()), Eigen::EigenvaluesOnly).eigenvalues();
-}
+Vector eigenvalues(const Matrix& A) { return SymmetricEigen(0.5 * (A + A.transpose()), false).eigenvalues(); }
 
 void look_at_kernels(const Arrays& state, const Matrix& K, Soundness& found) {
   const Index m = K.rows();

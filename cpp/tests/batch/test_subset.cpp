@@ -60,7 +60,7 @@ TEST(elements_are_deleted_by_what_they_cost) {
     return -(z.transpose() * P.ldlt().solve(z))(0, 0);
   };
   Matrix G = K * K.transpose(), k = K_mm;
-  const auto order = deletion_order(G, k, K * y, alpha, m - 3, 1e-9);  // one at a time
+  const auto order = deletion_order(G, k, K * y, alpha, m - 3, 1e-9).order;  // one at a time
   std::vector<Index> alive = all(m);
   for (Index step = 0; step < 3; ++step) {
     double least = 1e300;
@@ -75,5 +75,5 @@ TEST(elements_are_deleted_by_what_they_cost) {
   }
   CHECK(std::vector<Index>(order.begin() + 3, order.end()) == alive);
   Matrix one = Matrix::Ones(1, 1), unit = Matrix::Ones(1, 1);
-  CHECK(deletion_order(one, unit, Matrix::Ones(1, 1), alpha, 1, 0.1) == std::vector<Index>{0});
+  CHECK(deletion_order(one, unit, Matrix::Ones(1, 1), alpha, 1, 0.1).order == std::vector<Index>{0});
 }

@@ -200,3 +200,70 @@ TEST(a_thousand_dependent_candidates_end_the_selection) {
     CHECK(selection.n_dependent() < 3000);
   }
 }
+
+TEST(columns_that_were_expected_are_projected_as_by_a_read_of_their_own) {
+  const Index n = 3 * OrthogonalBasis::kRows + 11;
+  const Matrix K = check::normal_rows(n, 12, 61), Y = check::normal_rows(n, 2, 62);
+  OrthogonalBasis basis(Y, 1);
+  OrthogonalBasis::Ahead ahead;
+  ahead.K = Matrix::Zero(basis.padded_rows(), 4);
+  ahead.K.topLeftCorner(n, 3) = K.rightCols(3);
+  OrthogonalBasis::Projection p;
+  Matrix none;
+  const auto add = [&](const Vector& k) {
+    basis.project(k, p);
+    return basis.append(k, p, 0, Matrix(basis.size(), 0), none, &ahead);
+  };
+  for (Index j = 0; j < 8; ++j) {
+    ahead.size = std::min<Index>(3, 1 + j / 2);  // they come one after the other
+    CHECK(add(padded(basis, K.col(j))));
+    CHECK(ahead.known == ahead.size);
+    if (j == 5) {  // a dependent column changes nothing
+      const Matrix before = ahead.p.s;
+      CHECK(!add(padded(basis, K.col(1) - 2.0 * K.col(3))));
+      CHECK(ahead.p.s == before);
+    }
+    OrthogonalBasis same = [&] {
+      OrthogonalBasis again(Y, 1);
+      for (Index i = 0; i <= j; ++i) again.append(padded(again, K.col(i)));
+      return again;
+    }();
+    OrthogonalBasis::Projection own;
+    same.project(ahead.K.leftCols(ahead.size), own);
+    CHECK(largest(ahead.p.s - own.s) < 1e-13 * largest(own.s));
+    CHECK(largest(ahead.p.f - own.f) < 1e-13 * largest(own.f));
+    CHECK(largest(ahead.p.norm2 - own.norm2) < 1e-14 * largest(own.norm2));
+    CHECK(largest(ahead.p.distance2 - own.distance2) < 1e-13 * largest(own.norm2));
+  }
+}
+
+TEST(a_long_selection_by_residuals_takes_the_rows_that_are_fitted_worst) {
+  // Beyond `kWorthwhile` values of Q columns are expected: each is still the row with the largest residual.
+  const Index n = 12000, m = 120;
+  const RowMatrix X = check::normal_rows(n, 6, 63);
+  const Vector y = (2.0 * X.col(0)).array().sin().matrix() + 0.1 * check::normal_rows(n, 1, 64), ones = Vector::Ones(n);
+  KernelColumns columns({Kernel(KernelKind::rbf, Vector::Constant(6, 0.2), 3, 1.0, Vector::Zero(6))}, X, ones, 1);
+  SelectionSettings settings;
+  settings.reestimate = false;
+  settings.stop = StopRule::none;
+  settings.max_basis = m;
+  CHECK(n * m > ExpectedColumns::kWorthwhile);
+  ForwardSelection selection(columns, y, ones, every_row(n), settings);
+  Vector left;
+  while (selection.step()) {
+    if (selection.chosen().size() < 80) continue;
+    OrthogonalBasis& basis = selection.basis();
+    const std::vector<Index>& chosen = selection.chosen();
+    if (left.size() > 0) {
+      for (std::size_t j = 0; j + 1 < chosen.size(); ++j) left[chosen[j]] = 0.0;
+      CHECK(std::abs(left[chosen.back()]) >= left.cwiseAbs().maxCoeff() * (1.0 - 1e-9));
+    }
+    // the residual without a ridge, the last column's share taken off
+    Vector q(basis.padded_rows());
+    basis.column(basis.size() - 1, q);
+    left = basis.residual().col(0) - q * (basis.f()(basis.size() - 1, 0) / basis.h()[basis.size() - 1]);
+  }
+  CHECK(static_cast<Index>(selection.chosen().size()) == m);
+  selection.model();
+  CHECK(off_diagonal(columns_of(selection.basis())) < 1e-13);
+}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from numbers import Integral
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 
 from .._core import Kernel, kernel_table
 from .arrays import Array
+from .columns import Columns, coordinate_names
 from .validation import NOT_NEGATIVE, POSITIVE, Interval, StrOptions
 from .warp import Warp
 
@@ -73,6 +74,10 @@ LEARNING_CONSTRAINTS = LearningParameters._parameter_constraints
 _MEDIAN_ROWS = 500
 # Ratio of the largest standard deviation of a column to the smallest from which one width for all is a mistake.
 _FAR_APART = 100.0
+# Rows that it takes to tell that, where fewer differ by chance, and that are enough.
+_LEAST_ROWS, _ROWS_LOOKED_AT = 10, 10_000
+# Part of a column's largest value below which its standard deviation is rounding: the column is constant.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -83,6 +88,11 @@ class ChosenKernel:
     learned: dict[str, Any] | None = None  # as of `learn_gamma`
     sizes: dict[str, Array] | None = None  # numbers of kernels and their errors on rows held out
     most: int | None = None  # kernels at most, for max_basis="auto"
+    warp: bool = False  # whether a curve for each feature is learned with the widths
+
+    def with_widths(self, learned: dict[str, Any]) -> ChosenKernel:
+        """The same with widths that were learned since."""
+        return replace(self, learned=learned)
 
 
 def kernel_name(model: KernelParameters) -> str:
@@ -110,21 +120,23 @@ def warn_of_scales(model: Any, X: Array) -> None:
         or isinstance(gamma, Warp)
         or np.ndim(gamma)
         or model.kernel == "linear"
-        or len(X) < 2
+        or len(X) < _LEAST_ROWS
     ):
         return
     if getattr(model, "gammas", None) is not None:
         return
+    X = X[:: -(-len(X) // _ROWS_LOOKED_AT)]
     with np.errstate(over="ignore", invalid="ignore"):
         deviation = X.std(axis=0)
-    varies = np.flatnonzero((deviation > 0) & np.isfinite(deviation))
+        rounding = _ROUNDING * np.abs(X).max(axis=0)
+    varies = np.flatnonzero((deviation > rounding) & np.isfinite(deviation))
     if varies.size < 2:
         return
     widest, narrowest = (int(varies[place(deviation[varies])]) for place in (np.argmax, np.argmin))
     ratio = deviation[widest] / deviation[narrowest]
     if ratio <= _FAR_APART:
         return
-    names = getattr(model, "feature_names_in_", range(X.shape[1]))
+    names = coordinate_names(model, X.shape[1])
     warnings.warn(
         f"columns {names[widest]!r} and {names[narrowest]!r} have standard deviations {deviation[widest]:.3g} and "
         f"{deviation[narrowest]:.3g}, and gamma={gamma!r} is one width for all columns: those of small numbers have "
@@ -143,6 +155,9 @@ def make_kernel(
     """
     chosen: ChosenKernel | None = getattr(model, "_chosen", None)
     name = model.kernel if chosen is None else chosen.kernel
+    columns: Columns | None = getattr(model, "columns_", None)
+    if columns is not None and not isinstance(gamma, (str, Warp)) and np.shape(gamma) == (len(columns.columns),):
+        gamma = np.asarray(gamma)[columns.owner]  # one width a column
     metric = resolve_gamma(gamma, X, weight, random_state, name)
     more: tuple[Any, ...] = ()
     if isinstance(metric, Warp):
@@ -170,7 +185,9 @@ def resolve_gamma(gamma: Any, X: Array, sample_weight: Array, random_state: Any 
         return _given_gamma(gamma, d)
     if gamma in ("learn", "warp"):
         raise ValueError(f"gamma={gamma!r} needs rows with targets here: fit first, or give gamma as a number")
-    X, weight = X[sample_weight > 0], sample_weight[sample_weight > 0]
+    counts, weight = sample_weight > 0, sample_weight
+    if not counts.all():
+        X, weight = X[counts], sample_weight[counts]
     if len(X) == 0:
         raise ValueError(f"gamma={gamma!r} needs a row of positive weight; give gamma as a number")
     with np.errstate(over="ignore", invalid="ignore"):
@@ -178,8 +195,9 @@ def resolve_gamma(gamma: Any, X: Array, sample_weight: Array, random_state: Any 
             return _standard(X, weight, kernel)
         if gamma == "scale":
             Z = X - X[0]  # about a row, so that a large common offset loses nothing
-            mean = np.average(Z, axis=0, weights=weight)
-            total = float(np.average((Z - mean) ** 2, axis=0, weights=weight).sum())
+            part = weight / weight.sum()
+            Z -= np.einsum("i,ij->j", part, Z)
+            total = float(np.einsum("i,ij->j", part, np.square(Z, out=Z)).sum())
             value = 1.0 / total if total > 0 else 1.0 / d
         else:
             value = _median(X, random_state)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -9,14 +10,16 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 
+from .._core import LARGEST, SMALLEST
 from .arrays import Array
 from .estimator import in_precision_of
 from .expansion import Expansion
-from .kernel import warn_of_scales
+from .kernel import parameter, parameters, warn_of_scales
 from .probabilities import softmax
 from .validation import (
     as_targets,
     at_this_moment,
+    check_products,
     check_some_weight,
     check_weights,
     checked_block,
@@ -66,6 +69,8 @@ class Supervised(Expansion):
         """
         with transaction(self, *self._former) as new:
             rows = new._checked(X, y, sample_weight)
+            if getattr(new, "class_weight", None) is not None:
+                rows = new._balanced(rows)
             if "auto" in (new.kernel, new.max_basis):
                 new._prepare(rows)
             new._fit_rows(rows)
@@ -126,10 +131,47 @@ class Regression(RegressorMixin, Supervised):
         return tags
 
 
-class Classification(ClassifierMixin, Supervised):
+@parameters
+class ClassWeights:
+    """The parameter of all classifiers."""
+
+    class_weight: dict[Any, float] | str | None = parameter(dict, {"balanced"}, None, default=None)
+
+
+class Classification(ClassifierMixin, ClassWeights, Supervised):
     """Labels, as ±1 targets: one column a class, one in all for two classes."""
 
     classes_: NDArray[Any]
+
+    def _class_weighted(self, labels: NDArray[Any], weight: Array) -> Array:
+        """Weights of rows times those that `class_weight` gives their classes."""
+        assert isinstance(self.class_weight, dict)
+        factor = np.ones(len(weight))
+        for label, value in self.class_weight.items():
+            if not isinstance(value, Real) or not (value == 0 or SMALLEST <= value <= LARGEST):
+                raise ValueError(
+                    f"class_weight gives class {label!r} {value!r}: give 0, or a number from {SMALLEST:g} to "
+                    f"{LARGEST:g}"
+                )
+            factor[labels == label] = float(value)
+        return check_products(weight * factor, weight, "class_weight times sample_weight")
+
+    def _balanced(self, rows: Rows) -> Rows:
+        """The rows of a whole table with the weights of class_weight="balanced"."""
+        if isinstance(self.class_weight, dict):
+            known = self.classes_.tolist()
+            strange, rest = (
+                [c for c in self.class_weight if c not in known],
+                [c for c in known if c not in self.class_weight],
+            )
+            if strange and rest:
+                raise ValueError(f"class_weight names {strange}, no classes of y, and not {rest}: name those of y")
+            return rows
+        codes, weight = self._codes_of(rows.targets), rows.weight
+        counts = np.bincount(codes, weight, len(self.classes_))
+        seen = np.count_nonzero(counts)
+        factor = np.divide(weight.sum(), seen * counts, out=np.zeros_like(counts), where=counts > 0)
+        return rows._replace(weight=check_products(weight * factor[codes], weight, "class_weight='balanced'"))
 
     def _checked(
         self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None, classes: Any = None, *, begin: bool = True
@@ -138,8 +180,10 @@ class Classification(ClassifierMixin, Supervised):
         rows, labels = checked_block(self, X, y, reset=begin)
         check_classification_targets(labels)
         weight = check_weights(sample_weight, rows)
+        if isinstance(self.class_weight, dict):
+            weight = self._class_weighted(labels, weight)
         if begin or self._flat is None:
-            if sample_weight is not None:
+            if sample_weight is not None or self.class_weight is not None:
                 check_some_weight(weight)
             self.classes_ = known_classes(labels[weight > 0] if classes is None else np.asarray(classes))
             self._flat = len(self.classes_) == 2
@@ -193,7 +237,10 @@ class Probabilities(Classification):
         X : array-like of shape (n_samples, n_features)
         """
         self = at_this_moment(self)
-        return in_precision_of(X, softmax(self._scores(X), self.temperature_))
+        scores = self._scores(X)
+        if len(self.classes_) == 1:  # of a stream that begins
+            return in_precision_of(X, np.ones_like(scores))
+        return in_precision_of(X, softmax(scores, self.temperature_))
 
 
 class IncrementalRegression(Regression):

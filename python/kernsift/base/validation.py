@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ from sklearn.utils.validation import validate_data as _validate_data
 
 from .._core import LARGEST, SMALLEST
 from .arrays import Array
+from .columns import Columns
 from .reports import has_learned
 
 E = TypeVar("E")
@@ -69,16 +71,67 @@ def check_array(array: Any, **options: Any) -> NDArray[Any]:
 
 
 def validate_data(estimator: BaseEstimator, X: Any, y: Any = "no_validation", **options: Any) -> Any:
-    """scikit-learn's, with columns named in errors."""
-    if not (isinstance(X, np.ndarray) and X.dtype.kind in "fiub"):
+    """scikit-learn's, with columns named in errors, and encoded where there are others than numbers."""
+    reset, numbers = options.get("reset", True), isinstance(X, np.ndarray) and X.dtype.kind in "fiub"
+    if reset:
+        estimator.__dict__.pop("columns_", None)
+    columns: Columns | None = getattr(estimator, "columns_", None)
+    if reset and hasattr(estimator, "categorical_features"):
+        told = not isinstance(estimator.categorical_features, str) or estimator.periods is not None
+        if told or estimator._takes_missing or not numbers:
+            columns = _learn_columns(estimator, X, told)
+    if columns is None and not numbers:
         refuse_dates(X, "X")
     if options.get("y_numeric") and not (isinstance(y, np.ndarray) and y.dtype.kind in "fiub"):
         refuse_dates(y, "y")
     try:
+        if columns is not None:  # names and number are those of the user's columns
+            _validate_data(estimator, X, reset=reset, skip_check_array=True)
+            estimator, X, options = at_this_moment(estimator), columns.encode(X), {**options, "reset": True}
+        if columns is None and not reset and isinstance(y, str) and getattr(estimator, "_takes_missing", False):
+            rows = _validate_data(estimator, X, y, **options, ensure_all_finite="allow-nan")
+            return _filled(rows, estimator) if np.isnan(rows).any() else rows
         return _validate_data(estimator, X, y, **options)
     except (OverflowError, ValueError, TypeError) as error:
-        _explain(error, X, "X")
+        if "must be in the same order" in str(error):
+            pairs = zip((name for name, _ in types_of(X)), estimator.feature_names_in_, strict=False)
+            here, there = next((pair for pair in pairs if pair[0] != pair[1]), ("?", "?"))
+            raise ValueError(
+                f"{error}Column {here!r} stands where {there!r} stood: give X[list(model.feature_names_in_)]."
+            ) from None
+        if columns is None:
+            _explain(error, X, "X")
+        if "NaN" in str(error) or "infinity" in str(error):
+            raise type(error)(f"{error}\n{_first_not_finite(X, y)}") from None
         raise
+
+
+def _learn_columns(estimator: Any, X: Any, told: bool) -> Columns | None:
+    """How the columns of X become numbers, which an estimator then keeps; None where they are numbers."""
+    if not told and not hasattr(X, "columns"):  # an array, whose numbers may be missing
+        if not estimator._takes_missing:
+            return None
+        try:
+            X = np.asarray(X)
+            X = np.asarray(X, dtype=np.float64) if X.dtype.kind in ("f", "O") else X
+        except (TypeError, ValueError, OverflowError):
+            return None  # which scikit-learn refuses
+        if X.dtype.kind != "f" or not np.isnan(X).any():
+            return None
+    elif not told and not estimator._takes_missing and all(is_number(dtype) for _, dtype in types_of(X)):
+        return None
+    given = estimator.categorical_features
+    columns = Columns.learn(
+        X, () if isinstance(given, str) else given, estimator.periods or {}, estimator._takes_missing
+    )
+    if columns is not None:
+        estimator.columns_ = columns
+    return columns
+
+
+def _filled(rows: NDArray[Any], model: Any) -> NDArray[Any]:
+    """Rows of a model of numbers, with the mean of its kernels' centres where a number is missing."""
+    return np.where(np.isnan(rows), model.basis_vectors_.mean(axis=0), rows).astype(rows.dtype)
 
 
 def _explain(error: Exception, X: Any, what: str) -> None:
@@ -136,25 +189,21 @@ def checked_block(
     estimator: BaseEstimator, X: ArrayLike, y: ArrayLike, *, reset: bool, **options: Any
 ) -> tuple[Array, NDArray[Any]]:
     """Return a learning block as C-ordered float64 rows and checked targets."""
-    try:
-        return validate_data(estimator, X, y, reset=reset, dtype=np.float64, order="C", **options)
-    except ValueError as error:
-        row = _first_row_not_finite(X, y) if "NaN" in str(error) or "infinity" in str(error) else None
-        if row is None:
-            raise
-        raise ValueError(f"{error}\nThe first such value is in row {row} of this block; nothing was learned.") from None
+    return validate_data(estimator, X, y, reset=reset, dtype=np.float64, order="C", **options)
 
 
-def _first_row_not_finite(X: ArrayLike, y: ArrayLike) -> int | None:
-    bad: list[int] = []
-    for values in (X, y):
+def _first_not_finite(X: Any, y: Any) -> str:
+    """Say where the first NaN or infinity is."""
+    for what, values in (("X", X), ("y", y)):
         try:
-            numbers = np.asarray(values, dtype=np.float64)
+            bad = np.argwhere(~np.isfinite(np.asarray(values, dtype=np.float64)))
         except (TypeError, ValueError, OverflowError):
             continue
-        finite = np.isfinite(numbers).reshape(len(numbers), -1).all(axis=1) if numbers.ndim else np.ones(1, bool)
-        bad += np.flatnonzero(~finite)[:1].tolist()
-    return min(bad, default=None)
+        if len(bad):
+            names = [name for name, _ in types_of(X)] if what == "X" else []
+            where = [repr(names[j]) if names else str(j) for j in bad[0, 1:]]
+            return f"The first such value is in row {bad[0, 0]}" + ", column ".join(["", *where]) + f" of {what}."
+    return ""
 
 
 def did_you_mean(word: str, words: Sequence[str]) -> str:
@@ -194,6 +243,18 @@ def check_weights(sample_weight: ArrayLike | None, X: NDArray[Any]) -> Array:
         row = int(np.argmax(beyond))
         raise ValueError(
             f"sample_weight is {weight[row]:.3g} in row {row}: give 0, or a weight from {SMALLEST:g} to {LARGEST:g}"
+        )
+    return weight
+
+
+def check_products(weight: Array, given: Array, what: str) -> Array:
+    """Return weights that are products; refuse those beyond the arithmetic, or lost below it."""
+    bad = (weight > LARGEST) | ((weight > 0) & (weight < SMALLEST))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(
+            f"{what} is {weight[row]:.3g} in row {row}, of sample_weight {given[row]:.3g}: give weights whose products "
+            f"are 0, or from {SMALLEST:g} to {LARGEST:g}"
         )
     return weight
 
@@ -302,7 +363,8 @@ def refuse_texts(X: Any, what: str, error: Exception) -> None:
                 where = f"column {name!r} of {what} holds {value!r:.40} in row {row}, which is no number: "
                 if isinstance(why, TypeError):  # a dictionary, say; of this scikit-learn wants the type and the words
                     raise TypeError(f"{where}{why}") from error
-                raise ValueError(f"{where}encode it (OneHotEncoder) or leave the column out") from error
+                way = f"encode it (OneHotEncoder, or categorical_features=[{name!r}] where the estimator has it)"
+                raise ValueError(f"{where}{way} or leave the column out") from error
 
 
 _INSTEAD = "give numbers, such as the hours since a moment of your choice, or leave it out"
@@ -318,11 +380,16 @@ def types_of(X: Any) -> Iterator[tuple[Any, Any]]:
         yield from zip(names, dtypes, strict=False)
 
 
+def is_number(dtype: Any) -> bool:
+    """Whether a data frame's type is one of numbers or booleans."""
+    return re.fullmatch(r"(u?int|float|double|halffloat|bool|boolean)\d*(\[pyarrow\])?", str(dtype).lower()) is not None
+
+
 def _columns(X: Any) -> Iterator[tuple[Any, Any]]:
     """Names (or numbers) and values of the columns that need not be numbers."""
     if isinstance(X, np.ndarray):
         yield from ((j, X[:, j].tolist()) for j in range(X.shape[1]))
     for name, dtype in types_of(X):
-        if not str(dtype).lower().startswith(("float", "double", "int", "uint", "bool", "halffloat")):
+        if not is_number(dtype):
             column = X[name] if hasattr(X, "__getitem__") else ()
             yield name, column.to_pylist() if hasattr(column, "to_pylist") else list(column)

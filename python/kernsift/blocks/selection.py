@@ -356,7 +356,7 @@ def deletion_path(
         whitened=False,
         threads=threads,
     )
-    return _core.deletion_order(
+    order, _ = _core.deletion_order(
         core,
         vectors=centres,
         **{name: sums[name] for name in ("M", "z", "s", "y", "weight")},
@@ -366,3 +366,4 @@ def deletion_path(
         target=int(target),
         fraction=float(fraction),
     )
+    return order

@@ -146,7 +146,7 @@ class BatchLSSVM(Racing, Expansion):
         if choose and table.n_weighted < 2:
             raise ValueError("alpha='loo' and gamma='loo' need more than 1 sample: give them as numbers")
         best: tuple[float, Any] = (np.inf, None)
-        errors = []
+        errors, used = [], []
         for gamma in widths:
             problem = None  # there is room for the best one and a new one
             kernel = kernel_of(self, gamma, replace(table, weight=v))
@@ -156,12 +156,13 @@ class BatchLSSVM(Racing, Expansion):
                 return kernel, float(alphas[0]), problem
             grid = problem.loo_grid(v, alphas)
             errors.append(grid)
+            used.append(kernel.gamma)
             if np.isfinite(grid).any() and np.nanmin(grid) < best[0]:
                 k = int(np.nanargmin(grid))
                 best = (float(grid[k]), (kernel, float(alphas[k]), problem))
         self.loo_grid_ = {
             "alpha": alphas,
-            "gamma": np.array([np.broadcast_to(g, data.shape[1:]) for g in widths]) if len(widths) > 1 else None,
+            "gamma": np.array(used) if len(widths) > 1 else None,
             "error": np.array(errors),
         }
         if best[1] is None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from .. import _core
 from ..base.arrays import Array
 from ..base.canonical import Table
+from ..base.kernel import parameters
 from ..base.memory import ROW_VECTORS, check_memory
 from .base import BatchClassifier, BatchLSSVM, BatchRegressor
 
@@ -101,6 +102,8 @@ class LSSVMRegressor(BatchRegressor, _DenseLSSVM):
         The unpenalised constant b.
     validation : {"random", "time"}, list of (train, test) or array of shape (n_samples,), default="random"
         Rows that kernel="auto" holds out, as in :class:`SubsetLSSVMRegressor`.
+    categorical_features, periods
+        Columns of every kind, as in :class:`SubsetLSSVMRegressor`.
     random_state : int, RandomState or None
         For gamma="median" on many rows.
 
@@ -152,6 +155,7 @@ class LSSVMRegressor(BatchRegressor, _DenseLSSVM):
     """
 
 
+@parameters
 class LSSVMClassifier(BatchClassifier, _DenseLSSVM):
     """Least-squares support vector classification with a kernel on every row.
 
@@ -159,8 +163,12 @@ class LSSVMClassifier(BatchClassifier, _DenseLSSVM):
 
     Parameters
     ----------
-    kernel, gamma, degree, coef0, alpha, alphas, gammas, robust, fit_intercept, validation, random_state
+    kernel, gamma, degree, coef0, alpha, alphas, gammas, robust, fit_intercept, validation, \
+categorical_features, periods, random_state
         As in :class:`LSSVMRegressor`; errors are those of the ±1 targets.
+    class_weight : dict, "balanced" or None, default=None
+        Weight of each class, times ``sample_weight``; 1 for a class that is not named.  "balanced" is the weight of
+        all rows, over the number of classes times the weight of the class.
 
     Attributes
     ----------

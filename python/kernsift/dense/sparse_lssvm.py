@@ -290,6 +290,8 @@ class SparseLSSVMRegressor(BatchRegressor, _SparseLSSVM):
         Keep the coefficients of all models of the path and the rows of the fit, for `at_size`.
     validation : {"random", "time"}, list of (train, test) or array of shape (n_samples,), default="random"
         Rows that kernel="auto" holds out, as in :class:`SubsetLSSVMRegressor`.
+    categorical_features, periods
+        Columns of every kind, as in :class:`SubsetLSSVMRegressor`.
     random_state : int, RandomState or None
         For ``max_start``, and gamma="median" on many rows.
 
@@ -336,6 +338,7 @@ class SparseLSSVMRegressor(BatchRegressor, _SparseLSSVM):
     """
 
 
+@parameters
 class SparseLSSVMClassifier(BatchClassifier, _SparseLSSVM):
     """Least-squares support vector classification on a few kernels, pruned from many along an exact path.
 
@@ -344,9 +347,12 @@ class SparseLSSVMClassifier(BatchClassifier, _SparseLSSVM):
     Parameters
     ----------
     kernel, gamma, degree, coef0, alpha, alphas, gammas, method, pruning, step, max_basis, tol, max_start, reselect, \
-robust, fit_intercept, keep_path, validation, random_state
+robust, fit_intercept, keep_path, validation, categorical_features, periods, random_state
         As in :class:`SparseLSSVMRegressor`; errors are those of the ±1 targets, and scores and costs are summed over
         the classes.
+    class_weight : dict, "balanced" or None, default=None
+        Weight of each class, times ``sample_weight``; 1 for a class that is not named.  "balanced" is the weight of
+        all rows, over the number of classes times the weight of the class.
 
     Attributes
     ----------

@@ -11,6 +11,7 @@ from ..base.arrays import Array
 from ..base.axes import Display, axes_or_new
 from ..base.kernel import parameters
 from ..base.validation import check_is_fitted
+from ..widths.race import candidate_name
 
 
 @parameters
@@ -42,7 +43,7 @@ class RaceDisplay(Display):
     >>> display = RaceDisplay.from_estimator(model)
     >>> display = display.plot(color="tab:blue")  # again, another way
     >>> display.names[0] == model.kernel_, len(display.error)
-    (True, 3)
+    (True, 4)
     """
 
     names: Sequence[str]
@@ -67,7 +68,7 @@ class RaceDisplay(Display):
             raise ValueError(f"{type(estimator).__name__} has tried no kernels: fit it with kernel='auto'")
         kind = "share of labels missed" if hasattr(estimator, "classes_") else "root mean squared error"
         display = cls(
-            names=[line["kernel"] for line in found],
+            names=[candidate_name(line) for line in found],
             error=np.array([line["error"] for line in found]),
             standard_error=np.array([line["standard_error"] for line in found]),
             short=[line["stage"] == "short" for line in found],

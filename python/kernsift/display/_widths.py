@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..base.arrays import Array
 from ..base.axes import Display, pyplot
+from ..base.columns import coordinate_names
 from ..base.kernel import parameters
 from ..base.validation import check_is_fitted
 from ..base.warp import Warp
@@ -78,11 +79,11 @@ class WidthsDisplay(Display):
             if found is None:
                 raise ValueError(f"{type(estimator).__name__} has no learned widths: fit it with gamma='learn'")
         relevance = found["relevance"]
-        names = getattr(estimator, "feature_names_in_", [f"x{j}" for j in range(len(relevance))])
+        names = coordinate_names(estimator, len(relevance))
         warp = found["gamma"] if isinstance(found["gamma"], Warp) else None
         display = cls(
             relevance=relevance,
-            names=[str(name) for name in names],
+            names=[f"x{name}" if isinstance(name, int) else str(name) for name in names],
             switched_off=found["switched_off"],
             warp=warp,
         )

@@ -166,6 +166,12 @@ def describe(estimator: Any, target: str | None = None) -> Model:
         terms, intercept = _of_model(estimator._fitted())
     else:
         raise TypeError(f"a fitted estimator of kernsift is needed, got {type(estimator).__name__}")
+    columns = getattr(estimator, "columns_", None)
+    if columns is not None:
+        raise ValueError(
+            f"{columns.described()} is encoded in this model, and {target or 'a display'} takes numbers: fit a model "
+            "to the numbers model.columns_.encode(X), use that, and give it rows in the same coordinates"
+        )
     names = [name for name, facts in TABLE.items() if target is None or facts[target.lower()]]
     for name in {t.kernel.name for t in terms if not t.slopes} - set(names):
         raise ValueError(
@@ -173,6 +179,8 @@ def describe(estimator: Any, target: str | None = None) -> Model:
             "with one of them, or use another export"
         )
     classes = getattr(estimator, "classes_", None)
+    if classes is not None and len(classes) == 1:
+        raise ValueError("a stream of one class so far has nothing to export: learn rows of another first")
     kind = "regressor" if classes is None else "classifier"
     return Model(
         estimator=type(estimator).__name__,

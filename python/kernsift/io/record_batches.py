@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..base.arrays import Array
+from ..base.validation import is_number, types_of
 
 # Rows read at a time from a Parquet file.
 _BATCH = 65536
@@ -28,7 +29,7 @@ def numbers_of(values: Any, where: str) -> Array:
     return array.astype(np.float64, copy=False)
 
 
-class Columns:
+class BatchColumns:
     """Splits record batches into features, target and weight, and holds later ones to the columns of the first."""
 
     def __init__(self, target: str | list[str] | None, weight: str | None) -> None:
@@ -57,10 +58,25 @@ class Columns:
             self.names = features
         elif sorted(features) != sorted(self.names):
             raise ValueError(f"a batch has features {', '.join(features)} and the first had {', '.join(self.names)}")
-        X = np.column_stack([numbers_of(_column(batch, name), f"column {name!r}") for name in self.names])
+        if all(is_number(dtype) for name, dtype in types_of(batch) if name in self.names):
+            X: Any = np.column_stack([numbers_of(_column(batch, name), f"column {name!r}") for name in self.names])
+        else:
+            X = _table(batch, self.names)
         y = [np.asarray(_column(batch, name)) for name in targets]
         both = X, y[0] if isinstance(self.target, str) else np.column_stack(y)
         return both if self.weight is None else (*both, numbers_of(_column(batch, self.weight), "the weight"))
+
+
+def _table(batch: Any, names: list[str]) -> Any:
+    """Some columns as a table, to be encoded."""
+    if not hasattr(batch, "column"):
+        return batch[names]
+    rows = batch.select(names)
+    if hasattr(rows, "combine_chunks"):
+        return rows
+    import pyarrow
+
+    return pyarrow.Table.from_batches([rows])
 
 
 def _column(batch: Any, name: str) -> Any:

@@ -13,11 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core
 from ..base.arrays import Array
 from ..base.kernel import parameters
-from ..base.probabilities import softmax
 from ..base.targets import Rows
+from ..stream.classes import StreamClasses
 from ..stream.classifier import OnlineLSSVMClassifier as _Classifier
 from ..stream.online import OnlineLSSVMRegressor as _Regressor
 from ._rows import RiverStream, Row, base, check_finite, dataframe
@@ -133,7 +132,7 @@ exact_rows, forgetting, linear
         return dataframe.to_native_series(values, name=None, like=frame)
 
 
-class OnlineLSSVMClassifier(RiverStream, base.MiniBatchClassifier):
+class OnlineLSSVMClassifier(StreamClasses, RiverStream, base.MiniBatchClassifier):
     """Sparse kernel classification on a stream; see :class:`kernsift.OnlineLSSVMClassifier`.
 
     A class may come at any time: exactly as if it had been known from the beginning.  Features may come and go as in
@@ -167,8 +166,6 @@ swap_until, exact_rows, forgetting
     """
 
     _kind = _Classifier
-    _calibration = (0.0, 1.0)  # log temperature and its Fisher information
-    _exact_apriori = True
 
     def _start_empty(self) -> None:
         super()._start_empty()
@@ -193,19 +190,15 @@ swap_until, exact_rows, forgetting
         """Labels met so far."""
         return list(self._labels)
 
-    def _meets(self, label: Hashable) -> None:
-        """Make room for a class met for the first time: its targets were 0 so far."""
-        if len(self._labels) == self._core.n_outputs:
-            self._end_trial()
-            self._core = self._core.add_outputs(1)
-        self._labels = [*self._labels, label]
-        self._code = {**self._code, label: len(self._labels) - 1}
-
-    def _calibrated(self, calibration: Any, apriori: Array, rows: Rows) -> Any:
-        if rows.targets.shape[1] < 2:
-            return calibration
-        # targets 0 and 1 serve a new class; the calibration takes scores of -1 and 1
-        return _core.calibrate(2 * apriori - 1, 2 * rows.targets - 1, rows.weight, *calibration)
+    def _targets(self, labels: list[Hashable]) -> Array:
+        """Targets of labels, after room was made for classes met for the first time."""
+        new = list(dict.fromkeys(label for label in labels if label not in self._code))
+        if new:
+            self._labels = [*self._labels, *new]
+            self._code = {label: i for i, label in enumerate(self._labels)}
+            self._add_columns(len(self._labels))
+        codes = np.array([self._code[label] for label in labels])
+        return (codes[:, None] == np.arange(len(self._labels))).astype(np.float64)
 
     def learn_one(self, x: Row, y: Hashable, w: float = 1.0) -> None:
         """Learn one row of weight w."""
@@ -214,11 +207,7 @@ swap_until, exact_rows, forgetting
             raise ValueError(f"y is {y!r}: that is no label")
         row = self._row_to_learn(x)
         check_finite(row, x)
-        if y not in self._code:
-            self._meets(y)
-        targets = np.zeros((1, len(self._labels)))
-        targets[0, self._code[y]] = 1.0
-        self._learn_frame(Rows(row[None, :], targets, np.array((w,), np.float64)))
+        self._learn_frame(Rows(row[None, :], self._targets([y]), np.array((w,), np.float64)))
 
     def learn_many(self, X: Any, y: Any) -> None:
         """Learn the rows of a data frame of pandas or polars, in their order."""
@@ -226,17 +215,8 @@ swap_until, exact_rows, forgetting
         if any(label is None or label != label for label in labels):
             raise ValueError("y holds None or NaN: that is no label")
         rows, _ = self._frame(X, len(labels))
-        if not len(rows):
-            return
-        first = 0
-        while first < len(rows):  # as row by row: up to the next row of a new class
-            if labels[first] not in self._code:
-                self._meets(labels[first])
-            end = next((i for i in range(first, len(rows)) if labels[i] not in self._code), len(rows))
-            targets = np.zeros((end - first, len(self._labels)))
-            targets[np.arange(end - first), [self._code[label] for label in labels[first:end]]] = 1.0
-            self._learn_frame(Rows(rows[first:end], targets, np.ones(end - first)))
-            first = end
+        if len(rows):
+            self._learn_frame(Rows(rows, self._targets(labels), np.ones(len(rows))))
 
     def predict_one(self, x: Row, **kwargs: Any) -> Any:
         """Return the most likely label; None before anything was learned."""
@@ -248,13 +228,8 @@ swap_until, exact_rows, forgetting
         """Return the probability of each label met so far."""
         if self._core is None:
             return {}
-        odds = self._probabilities(self._predicted(x)[None, :])[0]
+        odds = self._odds(self._predicted(x)[None, :])[0]
         return dict(zip(self._labels, odds.tolist(), strict=True))
-
-    def _probabilities(self, scores: Array) -> Array:
-        if scores.shape[1] == 1:
-            return np.ones_like(scores)
-        return softmax(2 * scores - 1, float(np.exp(self._calibration[0])))
 
     def predict_many(self, X: Any) -> Any:
         """Return the most likely label of each row of a data frame, as a series."""
@@ -266,6 +241,6 @@ swap_until, exact_rows, forgetting
     def predict_proba_many(self, X: Any) -> Any:
         """Return the probability of each label, a column each, as a data frame."""
         rows, frame = self._frame(X)
-        values = np.empty((len(rows), 0)) if self._core is None else self._probabilities(self._core.predict(rows))
+        values = np.empty((len(rows), 0)) if self._core is None else self._odds(self._core.predict(rows))
         columns = {} if self._core is None else {label: values[:, i] for i, label in enumerate(self._labels)}
         return dataframe.to_native_frame(columns, like=frame)

@@ -70,6 +70,8 @@ class OROLSRegressor(Regression, OROLSBase):
         Threads for large problems; the result does not depend on it.
     validation : {"random", "time"}, list of (train, test) or array of shape (n_samples,), default="random"
         Rows that kernel="auto" holds out, as in :class:`SubsetLSSVMRegressor`.
+    categorical_features, periods
+        Columns of every kind, as in :class:`SubsetLSSVMRegressor`.
     random_state : int, RandomState or None
         For ``n_candidates``, and gamma="median" on many rows.
 
@@ -162,8 +164,11 @@ class OROLSClassifier(Classification, OROLSBase):
     kernel, gamma, degree, coef0, gammas, selection, n_candidates, candidates
         As in :class:`OROLSRegressor`.
     alpha, stop, patience, tol, max_basis, error_tol, max_condition, fit_intercept, cache_size, n_jobs, validation, \
-random_state
+categorical_features, periods, random_state
         As in :class:`OROLSRegressor`; ``max_basis`` is per class with basis="per-class".
+    class_weight : dict, "balanced" or None, default=None
+        Weight of each class, times ``sample_weight``; 1 for a class that is not named.  "balanced" is the weight of
+        all rows, over the number of classes times the weight of the class.
 
     Attributes
     ----------

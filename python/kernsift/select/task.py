@@ -59,6 +59,7 @@ class Task:
     fit_intercept: bool = True
     alpha: float | None = None  # None: chosen
     n_weighted: int | None = None  # rows as they were given, where X holds those that repeat once
+    threads: int = 1
     scale_free: bool = False  # whether random rows are those of columns multiplied by anything
     _canonical: Canonical | None = None
 

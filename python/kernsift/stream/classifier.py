@@ -6,29 +6,38 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.exceptions import NotFittedError
 
-from .. import _core
 from ..base.arrays import Array
+from ..base.kernel import parameters
 from ..base.probabilities import softmax
-from ..base.targets import IncrementalClassification, Rows
 from ..base.validation import transaction
+from .classes import Signed, StreamLabels
 from .learning import Prequential, check_delay
 from .online_model import OnlineModel
 
 
-class OnlineLSSVMClassifier(IncrementalClassification, OnlineModel):
+@parameters
+class OnlineLSSVMClassifier(StreamLabels, OnlineModel):
     """Online least-squares support vector classification, all classes on one basis.
 
     Regresses on ±1 targets, one column a class (one column in all for two classes), so that k classes share the
     kernels and the inverse and cost little more than one.  Probabilities are a softmax of the scores with one
     temperature, learned from scores given before their row was seen.
 
+    A class may come at any time (``partial_fit``, ``update``, ``prequential``), exactly as if it had been known from
+    the beginning and had had no rows; with ``classes=`` in the first call no others may.  For that the dictionary goes
+    by targets 0 and 1, a column a class, of which those of ±1 are a linear map: with a constant that has no ridge the
+    same kernels.
+
     Parameters
     ----------
     kernel, gamma, degree, coef0, alpha, max_basis, novelty_tol, usefulness_tol, admission, fit_intercept, engine, \
 swap_until, exact_rows, oversample, hysteresis, forgetting, linear, learn_rows, window, n_jobs, random_state, verbose
         As in :class:`OnlineLSSVMRegressor`.
+    class_weight : dict, "balanced" or None, default=None
+        Weight of each class, times ``sample_weight``; 1 for a class that is not named.  "balanced" is the weight of
+        all rows, over the number of classes times the weight of the class: of the table in ``fit`` and ``refit``, and
+        on a stream of the rows so far, the present one included, whatever the memories forget.
 
     Attributes
     ----------
@@ -50,9 +59,9 @@ swap_until, exact_rows, oversample, hysteresis, forgetting, linear, learn_rows, 
     >>> bool(model.score(X[500:], y[500:]) > 0.9)
     True
 
-    A stream names its classes in the first call; probabilities add up to one:
+    A stream of labels, of which probabilities add up to one:
 
-    >>> model = OnlineLSSVMClassifier(gamma=2.0).partial_fit(X[:100], y[:100], classes=[0, 1])
+    >>> model = OnlineLSSVMClassifier(gamma=2.0).partial_fit(X[:100], y[:100])
     >>> error = model.prequential(X[100:500], y[100:500]).error
     >>> for x, label in zip(X[500:], y[500:]):
     ...     error = np.append(error, model.predict_one(x) != label)
@@ -65,10 +74,15 @@ swap_until, exact_rows, oversample, hysteresis, forgetting, linear, learn_rows, 
     True
     >>> model.refit(X, y).n_basis_ < 60  # a second pass on the kernels found
     True
+
+    A class that comes late:
+
+    >>> for x in X[:20] + [4.0, 0.0]:
+    ...     model.update(x, 2)
+    >>> int(model.predict_one(X[0] + [4.0, 0.0])), model.classes_
+    (2, array([0, 1, 2]))
     """
 
-    _calibration = (0.0, 1.0)  # log temperature and its Fisher information
-    _exact_apriori = True
     _level = False  # targets are codes of classes, and nothing known is 0
 
     @property
@@ -77,11 +91,9 @@ swap_until, exact_rows, oversample, hysteresis, forgetting, linear, learn_rows, 
         self._fitted()
         return float(np.exp(self._calibration[0]))
 
-    def _calibrated(self, calibration: Any, apriori: Array, rows: Rows) -> Any:
-        known = ~np.isnan(apriori[:, 0])
-        if not known.all():
-            apriori, rows = apriori[known], Rows(*(part[known] for part in rows))
-        return _core.calibrate(apriori, rows.targets, rows.weight, *calibration)
+    def _model(self) -> Any:
+        core, order = self._core, self._order
+        return core if core is None or order is None else Signed(core, order, bool(self._flat))
 
     def prequential(
         self,
@@ -99,7 +111,7 @@ swap_until, exact_rows, oversample, hysteresis, forgetting, linear, learn_rows, 
         X, y, sample_weight
             As in ``partial_fit``.
         classes : array-like, optional
-            All labels the stream can bring, for a fresh model; the labels in ``y`` if not given.
+            All labels the stream can bring, for a fresh model; any may come if not given.
         delay : int, default=0
             Rows until a label is known: row i is predicted before row ``i - delay`` is learned.
 
@@ -113,13 +125,17 @@ swap_until, exact_rows, oversample, hysteresis, forgetting, linear, learn_rows, 
         with transaction(self) as new:
             if new._core is None:
                 new._validate_params()
-                if classes is None:
-                    classes = np.unique(np.asarray(y))
+            had = 0 if new._core is None else new._core.n_outputs
             rows = new._next(X, y, sample_weight, classes)
             scores, _, n_basis = new._predict_then_learn(rows, delay, False)
-        y_pred = self._label_of(scores)
-        error = (y_pred != self._label_of(rows.targets)).astype(np.float64)
-        return Prequential(y_pred, error, n_basis, None)
+        if self._order is None:
+            y_pred = self._label_of(scores)
+        else:
+            if not self._closed:  # a class cannot be predicted before it has come
+                first = (rows.targets[:, had:] > 0).argmax(axis=0)
+                scores[:, had:][np.arange(len(scores))[:, None] <= first + delay] = -np.inf
+            y_pred = self.classes_[self._model().of_classes(scores).argmax(axis=1)]
+        return Prequential(y_pred, (y_pred != np.ravel(y)).astype(np.float64), n_basis, None)
 
     def update(self, x: Array, y: Any, sample_weight: float = 1.0) -> None:
         """Learn one row without scikit-learn's validation, in microseconds.
@@ -132,29 +148,30 @@ swap_until, exact_rows, oversample, hysteresis, forgetting, linear, learn_rows, 
 
         Notes
         -----
-        The labels must be known: from ``fit``, or from ``classes=`` in the first ``partial_fit`` or ``prequential``.
+        ``update`` may begin a stream.  A label that comes for the first time takes longer.
         """
-        if self._core is None:
-            if not hasattr(self, "classes_"):
-                raise NotFittedError(
-                    f"this {type(self).__name__} does not know its labels: name them in the first partial_fit (or "
-                    "prequential) with classes="
-                )
+        place = -1 if self._core is None else self._place_of(y)
+        if place < 0:
             self._arrive(x, [y], sample_weight)
             return
-        classes = self.classes_
-        place = int(classes.searchsorted(y))
-        if place == len(classes) or classes[place] != y:
-            raise ValueError(
-                f"y is {y!r}, which is not among the classes {classes.tolist()}; name all labels in the first "
-                "partial_fit with classes="
-            )
-        if self._flat:
+        counts = self._counts
+        if self.class_weight is not None:
+            weight = np.array([sample_weight], dtype=np.float64)
+            if isinstance(self.class_weight, dict):
+                weight = self._class_weighted(np.array([y]), weight)
+            weight, counts = self._as_balanced(np.array([place]), weight)
+            sample_weight = float(weight[0])
+        if self._order is None and self._flat:
             target: Any = 1.0 if place else -1.0
         else:
-            target = np.full(len(classes), -1.0)
+            target = np.full(self._core.n_outputs, -1.0 if self._order is None else 0.0)
             target[place] = 1.0
         self._learn_one(x, target, sample_weight)
+        self._counts = counts
+
+    def _scores_of_one(self, x: Array) -> Array:
+        scores = super()._scores_of_one(x)
+        return scores if self._order is None else self._model().signed(scores)
 
     def predict_one(self, x: Array) -> Any:
         """Predict the label of one row without scikit-learn's validation.
@@ -180,4 +197,5 @@ swap_until, exact_rows, oversample, hysteresis, forgetting, linear, learn_rows, 
         -------
         ndarray of shape (n_classes,)
         """
-        return softmax(self._scores_of_one(x)[None, :], self.temperature_)[0]
+        scores = self._scores_of_one(x)
+        return softmax(scores[None, :], self.temperature_)[0] if len(self.classes_) > 1 else np.ones(1)

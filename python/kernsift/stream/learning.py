@@ -57,6 +57,12 @@ class Learning(CallbackSupport, OnlineParameters, Course):
         self._begun_with = {name: value for name, value in self.get_params(deep=False).items() if name not in how}
         return core
 
+    def _first_gamma(self, whole: bool) -> Any:
+        """What the widths are taken by at first."""
+        if not isinstance(self.gamma, str) or self.gamma not in ("auto", "learn"):
+            return self.gamma
+        return "scale" if whole or not self._learns_widths() else "standard"
+
     def _begin_stream(self, rows: Rows) -> None:
         """Begin a stream with its first row, of which nothing is known yet."""
         if isinstance(self.gamma, str) and self.gamma == "warp":
@@ -152,12 +158,13 @@ class Learning(CallbackSupport, OnlineParameters, Course):
     # --- one row ---
 
     def _arrive(self, x: Any, y: Any, sample_weight: float) -> None:
-        """The first row of a stream."""
+        """The first row of a stream, or the first of a class."""
         with transaction(self) as new:
             new._validate_params()
             rows = new._next(np.reshape(x, (1, -1)), y, [sample_weight])
-            new._check_beyond_the_papers()
-            new._begin_stream(rows)
+            if new._core is None:
+                new._check_beyond_the_papers()
+                new._begin_stream(rows)
             new._learn(rows)
 
     def _scores_of_one(self, x: Array) -> Array:

@@ -35,8 +35,11 @@ class OnlineModel(Learning):
         new_widths : bool, default=False
             With gamma="learn": learn the widths anew from these rows, and with them the basis.
         """
-        core = self._fitted()
-        rows = self._next(X, y, sample_weight)
+        self._fitted()
+        self._check_unchanged_params()
+        rows = self._checked(X, y, sample_weight, begin=False)
+        if getattr(self, "class_weight", None) is not None:
+            rows = self._balanced(rows)
         if self.engine == "inverse":
             raise ValueError("refit goes beyond the papers and engine='inverse' is their literal form")
         self._needs_ridge("refit")
@@ -48,7 +51,7 @@ class OnlineModel(Learning):
                 raise ValueError(f"new_widths=True learns the widths again, and gamma={self.gamma!r} gives them")
             with transaction(self, *self._former) as new:
                 new._fit_rows(rows)
-            core = self._core
+        core = self._core
         check_rows(core.kernel, rows.X, core.settings["linear"])
         core.refit(*rows, n_threads(self.n_jobs))
         forget(self, "_course", "_challenger")  # the widths are those of the basis that the rows were learned on

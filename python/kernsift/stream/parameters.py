@@ -98,12 +98,6 @@ class OnlineParameters(StreamParameters, CoreModel):
         learnable = TABLE[self.kernel]["slope"] and self._beyond_the_papers()
         return learnable and isinstance(self.gamma, str) and self.gamma == "auto"
 
-    def _first_gamma(self, whole: bool) -> Any:
-        """What the widths are taken by at first."""
-        if not isinstance(self.gamma, str) or self.gamma not in ("auto", "learn"):
-            return self.gamma
-        return "scale" if whole or not self._learns_widths() else "standard"
-
     def _kept_for_widths(self) -> int:
         """Last rows kept, from which a stream begins again with other widths."""
         if not isinstance(self.gamma, str):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 from dataclasses import replace
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -15,14 +16,11 @@ from .. import _core
 from ..base.arrays import Array
 from ..base.canonical import Table, canonical_table, draw_seed
 from ..base.expansion import Expansion, KernelExpansion
-from ..base.kernel import kernel_name, parameter, parameters, wants_learning
+from ..base.kernel import kernel_name, wants_learning
 from ..base.progress import progress
 from ..base.targets import Rows
 from ..base.threads import n_threads
 from ..base.validation import (
-    COUNT,
-    NOT_NEGATIVE,
-    Interval,
     check_rows,
     check_some_weight,
     check_unchanged,
@@ -33,11 +31,12 @@ from ..base.validation import (
     validate_data,
 )
 from ..base.warp import widths_of
-from ..io.record_batches import Columns, batches_of
-from ..select.feature_vectors import FeatureVectorSelector
-from ..select.selectors import SELECTORS, SUPERVISED
-from ..widths.race import Racing, Sizes
+from ..io.record_batches import BatchColumns, batches_of
+from ..select.selectors import SUPERVISED
+from ..widths.race import Sizes
 from .choice import check_again, check_more, choose_basis, task_of
+from .mean import fit_mean
+from .parameters import SubsetParameters
 from .polish import check_polish, polish
 from .pruned import NEXT, PLENTY, Path, enough, errors_along, sizes_below
 from .state import FAST_GROWTH, LOO_GRID, Basis, Sketch, SubsetState, ready
@@ -46,26 +45,7 @@ _EPS = np.finfo(np.float64).eps
 # max_basis="auto" begins with _FIRST kernels, and goes down the path to _SMALLEST before it goes up.
 _FIRST, _SMALLEST = 500, 60
 # Parameters on which the basis and the sums do not depend.
-_MAY_CHANGE = ("alpha", "keep_path", "keep_sums", "n_jobs")
-
-
-@parameters
-class SubsetParameters(Racing):
-    """Parameters of the subset estimators."""
-
-    alpha: float | str = parameter(NOT_NEGATIVE, {"gcv", "loo"}, default="gcv")
-    basis: Any = parameter(set(SELECTORS), FeatureVectorSelector, "array-like", default="pruned")
-    max_basis: int | str = parameter(COUNT, {"auto"}, default=500)
-    max_basis_limit: int = parameter(COUNT, default=2000)
-    size: str = parameter({"auto", "max", "held-out"}, default="auto")
-    polish: int = parameter(Interval(Integral, 0, None, closed="left"), default=0)
-    oversample: float = parameter(Interval(Real, 1, 1e6, closed="both"), default=3.0)
-    cycles: int = parameter(COUNT, default=1)
-    keep_path: bool = parameter("boolean", default=True)
-    keep_sums: bool = parameter("boolean", default=True)
-    fit_intercept: bool = parameter("boolean", default=True)
-    n_jobs: int | None = parameter(Integral, None, default=None)
-    random_state: Any = parameter("random_state", default=None)
+_MAY_CHANGE = ("alpha", "keep_path", "keep_sums", "loss", "n_jobs")
 
 
 class SubsetBase(SubsetParameters, Expansion):
@@ -94,10 +74,26 @@ class SubsetBase(SubsetParameters, Expansion):
         if self.alpha == "loo":
             raise ValueError(f"alpha='loo' needs another pass over all rows, which {what} does not have; use 'gcv'")
 
+    def _in_parts(self, what: str) -> None:
+        """Refuse what needs all rows at once, or one model."""
+        if self.n_models > 1:
+            raise ValueError(
+                f"{what} needs one model and n_models={self.n_models!r} makes the mean of several: set n_models=1"
+            )
+        if getattr(self, "class_weight", None) == "balanced":
+            raise ValueError(
+                f"class_weight='balanced' counts all rows, of which {what} sees a part: give the weight of each class"
+            )
+
     def _needs_basis(self, what: str) -> None:
         self._needs_all(what)
         if self._basis is None:
             raise NotFittedError(f"{what} needs a basis: call select_basis, fit or partial_fit first")
+
+    def _needs_all(self, what: str) -> None:
+        super()._needs_all(what)
+        if self._basis is None and self._expansion is not None:
+            raise ValueError(f"{what} needs one model and this is the mean of several: fit with n_models=1")
 
     def _sums_for(self, what: str) -> None:
         self._needs_all(what)
@@ -141,12 +137,19 @@ class SubsetBase(SubsetParameters, Expansion):
             raise ValueError(f"keep_sums=False needs a number for alpha, got {self.alpha!r}, chosen by the sums")
         if self.polish:
             check_polish(kernel_name(self), self.gamma)
+        if self.n_models > 1:
+            fit_mean(self, rows)
+            return
         table = self._table(rows)
         self._solve(self._gather(table), table)
         if self.polish:
             moved = polish(task_of(self, self._basis.kernel, table), self._basis, self.alpha_, int(self.polish))
             if moved is not None:
                 self._solve(self._sum(moved, None, table), table)
+        self._finish(table)
+
+    def _finish(self, table: Table) -> None:
+        """What a fit to a whole table does beyond the solution from its sums."""
 
     def _gather(self, table: Table) -> SubsetState:
         """Choose the basis and sum over the rows on it."""
@@ -227,6 +230,7 @@ class SubsetBase(SubsetParameters, Expansion):
     def _select_basis(self, X: ArrayLike, y: ArrayLike | None, sample_weight: Any, *classes: Any) -> None:
         self._validate_params()
         self._no_loo("select_basis")
+        self._in_parts("select_basis")
         if y is None:
             if isinstance(self.basis, str) and self.basis in SUPERVISED:
                 raise ValueError(f"basis={self.basis!r} looks at y: give y to select_basis")
@@ -259,6 +263,7 @@ class SubsetBase(SubsetParameters, Expansion):
             To be added to others (`state.merge(other)`) and to a model (`model.merge(state)`).
         """
         self._needs_basis("accumulate")
+        self._in_parts("accumulate")
         self._check_unchanged_params()
         return self._sums_of(self._checked(X, y, sample_weight, begin=False))
 
@@ -280,6 +285,14 @@ class SubsetBase(SubsetParameters, Expansion):
         self._needs_basis("merge")
         self._no_loo("merge")
         self._sums_for("merge")
+        if others:
+            self._in_parts("merge")
+        for other in others:
+            if isinstance(other, SubsetBase) and getattr(other, "columns_", None) != getattr(self, "columns_", None):
+                raise ValueError(
+                    "the other model has learned other columns (columns_): choose the basis once (select_basis) and "
+                    "accumulate every part on it"
+                )
         states: list[Any] = [getattr(o, "_state", None) if isinstance(o, SubsetBase) else o for o in others]
         with transaction(self) as new:
             if states:
@@ -290,6 +303,7 @@ class SubsetBase(SubsetParameters, Expansion):
 
     def _go_on(self, X: ArrayLike, y: ArrayLike, sample_weight: Any, *classes: Any) -> None:
         self._no_loo("partial_fit")
+        self._in_parts("partial_fit")
         self._sums_for("partial_fit")
         if self._basis is not None:
             self._check_unchanged_params()
@@ -308,9 +322,10 @@ class SubsetBase(SubsetParameters, Expansion):
         """Learn batches one after another; solve once, at the end."""
         self._validate_params()
         self._no_loo("fit_batches")
+        self._in_parts("fit_batches")
         self._sums_for("fit_batches")
         batches, n_rows = batches_of(batches)
-        columns = Columns(target, weight)
+        columns = BatchColumns(target, weight)
         interrupted = False
         with transaction(self) as new, progress(n_rows, sys.stderr, hidden=not verbose) as advance:
             forget(new, "_basis", "_state")
@@ -344,15 +359,22 @@ class SubsetBase(SubsetParameters, Expansion):
         Parameters
         ----------
         n_basis : int
-            At most the number of elements the deletion began with (``oversample * max_basis``).
+            At most the number of elements the deletion began with (``oversample * max_basis``); where a sample of the
+            rows decided on the deletions, at most those that were chosen.
         """
         self._fitted()
         self._sums_for("resize")
         if self._path is None:
-            raise ValueError("resize needs the path of basis='pruned' as fit left it (keep_path=True, no rows since)")
+            raise ValueError(
+                "resize needs the path of basis='pruned' as fit left it (no rows since; a "
+                "pickle or file has it with keep_path=True)"
+            )
         most = len(self._path.order)
         if not 1 <= n_basis <= most:
-            raise ValueError(f"n_basis={n_basis!r} is not between 1 and the {most} elements the deletion began with")
+            raise ValueError(
+                f"n_basis={n_basis!r} is not between 1 and the {most} elements the path holds; for more, fit with a "
+                "larger max_basis"
+            )
         self._no_loo("resize")
         with transaction(self) as new:
             assert new._state is not None
@@ -371,7 +393,22 @@ class SubsetBase(SubsetParameters, Expansion):
     _state: SubsetState | None = None
     _ridge: Array | None = None  # with keep_sums=False, in the place of the sums: the ridge's factor
     _in_single = True
-    _history = ("path_",)
+    _history = ("path_", "log_loss_")
+    log_loss_: dict[str, float]  # of a classifier
+    temperature_: float
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        if self.keep_path == "memory":
+            state.pop("_path", None)
+        return state
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """With the path, as it stays in memory."""
+        twin = type(self).__new__(type(self))
+        for name, value in vars(self).items():
+            setattr(twin, name, copy.deepcopy(value, memo))
+        return twin
 
     def _model(self) -> KernelExpansion | None:
         basis = self._basis

@@ -38,6 +38,7 @@ def task_of(model: Any, kernel: _core.Kernel, table: Table, alpha: float | None 
         bool(model.fit_intercept),
         alpha,
         n_weighted=table.n_weighted,
+        threads=n_threads(model.n_jobs),
         scale_free=table.scale_free,
         _canonical=table.distinct,
     )

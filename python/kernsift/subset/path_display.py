@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable
 from typing import Any, Self
 
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..base.arrays import Array
 from ..base.axes import Display, axes_or_new
 from ..base.kernel import parameters
-from ..base.validation import check_is_fitted
+from ..base.validation import at_this_moment, check_is_fitted
 from .base import SubsetBase
 
 
@@ -125,7 +124,7 @@ class PruningPathDisplay(Display):
         most = min(len(estimator._path.order), 2 * estimator.n_basis_)
         sizes = np.unique(np.append(np.geomspace(1, most, 20).astype(np.int64), estimator.n_basis_))[::-1]
         # resize replaces what it changes, so that a shallow copy does not change the estimator
-        models = (copy.copy(estimator).resize(int(n)) for n in sizes)
+        models = (at_this_moment(estimator).resize(int(n)) for n in sizes)
         if X is not None:
             return sizes, *cls._errors(models, X, y)
         if what not in (None, "gcv", "cost"):

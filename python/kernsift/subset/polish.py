@@ -67,9 +67,8 @@ def polish(task: Task, basis: Basis, alpha: float, iterations: int) -> Basis | N
     )
     Z = np.ascontiguousarray((basis.vectors[:, active] - centre[active]) * unit)
     d, total = len(active), float(v.sum())
-    core = _core.WidthProblem(
-        name, X=X, landmarks=Z, Y=T, weight=v, within=0 * v, fit_intercept=task.fit_intercept, jitter=JITTER
-    )
+    how: dict[str, Any] = {"fit_intercept": task.fit_intercept, "jitter": JITTER, "threads": task.threads}
+    core = _core.WidthProblem(name, X=X, landmarks=Z, Y=T, weight=v, within=0 * v, **how)
 
     def f(x: Array) -> tuple[float, Array]:
         return core.objective(x, criterion="loo", toll=1.0, gradient=True)

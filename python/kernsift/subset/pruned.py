@@ -1,4 +1,7 @@
-"""Over-select at random, then delete by cost: one pass over the rows, then only small matrices."""
+"""Over-select at random, then delete by cost: one pass over rows, then only small matrices.
+
+Of many rows a sample decides which elements go, and the sums of those that stay are over all rows.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +30,11 @@ _WORTH = 0.02
 PLENTY = 50
 # Part of the elements deleted between two factorisations: more at a time costs error, fewer gain nothing.
 _FRACTION = 0.1
+# Rows for each element of the start on which deletion is decided: at first, and at most.
+_ROWS, _MOST_ROWS = 64, 128
+# Scores at the border of the choice, in variances of the noise, from which more rows would hardly change the choice:
+# the standard error of a score is 2/sqrt(this) of it.
+_CLEAR = 4.0
 
 
 @record("DeletionPath")
@@ -71,7 +79,7 @@ def prune(task: Task, *, oversample: float = 3.0, cycles: int = 1) -> Path:
     check_memory(
         2 * square
         + max(_core.deletion_memory(n=most, d=d, outputs=outputs), choosing)
-        + sums_doubles(most, n, d, outputs, 1),
+        + sums_doubles(most, n, d, outputs, task.threads),
         f"deleting down to {m} kernels from {most}",
         "take fewer (max_basis), or begin with fewer for each (oversample)",
     )
@@ -80,44 +88,92 @@ def prune(task: Task, *, oversample: float = 3.0, cycles: int = 1) -> Path:
     for cycle in range(cycles):
         # survivors first, then the next rows of the random order
         offered = np.concatenate([kept, which[fresh:]])
-        taken, L = _core.select_independent(task.kernel, task.X, offered, tol=_START_TOL, max_basis=size)
+        taken, L = _core.select_independent(
+            task.kernel, task.X, offered, tol=_START_TOL, max_basis=size, threads=task.threads
+        )
         if not len(taken):
             raise ValueError(f"no row has k(x, x) > 0: X is zero for the {task.kernel.name} kernel")
         start = offered[taken]
         fresh += max(int(taken[-1]) + 1 - len(kept), 0)
-        path = _one_pass(task, Basis(task.kernel.__reduce__()[1], np.ascontiguousarray(task.X[start]), start, L), m)
+        path = _deleted(task, Basis(task.kernel.__reduce__()[1], np.ascontiguousarray(task.X[start]), start, L), m)
         if len(start) <= m or cycle + 1 == cycles:
-            return path
+            return _on_all_rows(task, path)
         kept = start[path.members(m)]
         del path, L  # sums and factor of one cycle at a time
     raise AssertionError("cycles is at least 1")
 
 
-def _one_pass(task: Task, basis: Basis, m: int) -> Path:
-    assert task.targets is not None
+def _deleted(task: Task, basis: Basis, m: int) -> Path:
+    """Delete down to m elements and on, by the scores on as many rows as the choice of m needs."""
     n, m = len(basis.vectors), min(m, len(basis.vectors))
+    group, used = task.rows.group, task.rows.used
+    rows, most = min(_ROWS * n, len(task.rows.which)), min(_MOST_ROWS * n, len(task.rows.which))
+    path = Path(basis, _sums(task, basis, used[group < rows]), np.arange(n)[::-1], m)
+    while n > 1:
+        path, clear = _in_order_of_deletion(task, path)
+        if clear or rows == most:
+            break
+        more = used[(group >= rows) & (group < min(2 * rows, most))]
+        rows = min(2 * rows, most)
+        path = replace(path, state=path.state.merge(_sums(task, basis, more)))
+    return path
+
+
+def _on_all_rows(task: Task, path: Path) -> Path:
+    """The path with sums over all rows; of one that follows from a sample, its end from the chosen elements on."""
+    if path.state.n_rows == len(task.rows.used):
+        return path
+    m, place = path.n_chosen, np.empty(len(path.order), dtype=np.int64)
+    place[path.members(m)] = np.arange(m)
+    basis = path.basis_at(m)
+    return Path(basis, _sums(task, basis, task.rows.used), place[path.order[-m:]], m)
+
+
+def _sums(task: Task, basis: Basis, rows: NDArray[np.int64]) -> SubsetState:
+    """Sums over some rows in kernel coordinates, at half the cost of orthonormal ones.
+
+    Rounding may cost digits of the score of an element that is nearly in the span of others, and such an element is
+    cheap to delete whatever its digits.
+    """
+    assert task.targets is not None
+    every = len(rows) == len(task.rows.used)
+    X, Y, weight = (a if len(rows) == len(a) else a[rows] for a in (task.X, task.targets, task.weight))
     offset = task.weight @ task.targets / float(task.weight.sum())
-    # In kernel coordinates, at half the cost of orthonormal ones: rounding may cost digits of the score of an element
-    # that is nearly in the span of others, and such an element is cheap to delete whatever its digits.
-    rows: dict[str, Any] = {"X": task.X, "Y": task.targets, "weight": task.weight, "offset": offset}
-    sums = _core.normal_sums(**basis.core, **rows, fast=True, whitened=False)
-    state = SubsetState(
+    given: dict[str, Any] = {"X": X, "Y": Y, "weight": weight, "offset": offset}
+    sums = _core.normal_sums(**basis.core, **given, fast=True, whitened=False, threads=task.threads)
+    return SubsetState(
         digest=basis.digest(),
         offset=offset,
         precision=0.0,
-        n_weighted=len(task.X) if task.n_weighted is None else task.n_weighted,
-        n_rows=len(task.X),
+        n_weighted=len(X) if task.n_weighted is None or not every else task.n_weighted,
+        n_rows=len(X),
         **sums,
     )
-    path = Path(basis, state, np.arange(n)[::-1], m)
-    if n == 1:
-        return path
-    alpha = _ridge_of_first(path, m, task.fit_intercept) if task.alpha is None else task.alpha
-    sums = {**{name: sums[name] for name in ("M", "z", "s", "y", "weight")}, "offset": offset, "alpha": alpha}
-    order = _core.deletion_order(
-        basis.kernel, vectors=basis.vectors, **sums, fit_intercept=task.fit_intercept, target=1, fraction=_FRACTION
+
+
+def _in_order_of_deletion(task: Task, path: Path) -> tuple[Path, bool]:
+    """The path with the order of deletion by its sums, and whether the scores at its end stand out of the noise."""
+    basis, state, m, n = path.basis, path.state, path.n_chosen, len(path.order)
+    if task.alpha is None:
+        alpha = _ridge_of_first(path, m, task.fit_intercept)
+    else:  # the part of it that these rows bear
+        alpha = task.alpha * state.weight / float(task.weight.sum())
+    order, scores = _core.deletion_order(
+        basis.kernel,
+        vectors=basis.vectors,
+        **{name: getattr(state, name) for name in ("M", "z", "s", "y", "weight", "offset")},
+        alpha=alpha,
+        fit_intercept=task.fit_intercept,
+        target=1,
+        fraction=_FRACTION,
     )
-    return replace(path, order=order)
+    path = replace(path, order=order)
+    if n == m or state.n_rows == len(task.rows.used):
+        return path, True
+    kept = path.basis_at(m)
+    noise = path.at(m, kept).problem(task.fit_intercept).solution(kept.L, alpha)["noise_variance"]
+    border = scores[n - m - max(1, m // 10) : n - m + max(1, m // 10)]
+    return path, float(np.median(border)) >= _CLEAR * float(np.sum(noise))
 
 
 def _ridge_of_first(path: Path, m: int, fit_intercept: bool) -> float:
@@ -175,6 +231,7 @@ def errors_held_out(task: Task, unless_plenty: bool, *, oversample: float, cycle
             task.targets[learned],
             task.fit_intercept,
             task.alpha,
+            threads=task.threads,
             scale_free=task.scale_free,
         )
         path = prune(smaller, oversample=oversample, cycles=cycles)

@@ -108,24 +108,26 @@ class Sketch:
     X: Array
 
     @classmethod
-    def of(cls, X: Array, codes: NDArray[np.intp], weight: Array, units: Array | None = None) -> Self:
-        """Take the rows of positive weight with the SKETCH smallest distinct keys, of rows in units of their own.
+    def of(
+        cls, X: Array, codes: NDArray[np.intp], weight: Array, units: Array | None = None, most: int = SKETCH
+    ) -> Self:
+        """Take the rows of positive weight with the smallest distinct keys, of rows in units of their own.
 
         These are rounded to single precision, so that a change of the columns' scales changes no key.
         """
         keyed = X if units is None else (X * units).astype(np.float32).astype(np.float64)
-        return cls(_core.row_keys(keyed, 0), codes, weight, X)._smallest()
+        return cls(_core.row_keys(keyed, 0), codes, weight, X)._smallest(most)
 
     def merge(self, other: Self) -> Self:
         """Take the smallest keys of two sketches."""
         both = ([getattr(s, f.name) for s in (self, other)] for f in fields(self))
         return type(self)(*map(np.concatenate, both))._smallest()
 
-    def _smallest(self) -> Self:
+    def _smallest(self, most: int = SKETCH) -> Self:
         rows = np.flatnonzero(self.weight > 0)
         keys = np.unique(self.keys[rows])
-        if len(keys) > SKETCH:
-            rows = rows[self.keys[rows] <= keys[SKETCH - 1]]
+        if len(keys) > most:
+            rows = rows[self.keys[rows] <= keys[most - 1]]
         # equal rows of one class become one
         labels = np.stack([self.keys[rows], self.codes[rows].astype(np.uint64)], axis=1)
         _, first, group = np.unique(labels, axis=0, return_index=True, return_inverse=True)

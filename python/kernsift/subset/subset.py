@@ -12,13 +12,15 @@ from numpy.typing import ArrayLike
 
 from .. import _core
 from ..base.arrays import Array
-from ..base.kernel import is_scale_free
+from ..base.canonical import Table
+from ..base.kernel import is_scale_free, parameter, parameters
 from ..base.probabilities import fit_temperature
 from ..base.targets import IncrementalClassification, IncrementalRegression
 from ..base.threads import n_threads
 from ..base.validation import transaction
 from .base import SubsetBase
-from .state import Sketch, SubsetState, ready
+from .logistic import ROWS, fit_logistic, left_out_loss
+from .state import SKETCH, Sketch, SubsetState, ready
 
 
 class SubsetLSSVMRegressor(IncrementalRegression, SubsetBase):
@@ -62,13 +64,19 @@ class SubsetLSSVMRegressor(IncrementalRegression, SubsetBase):
         In ``fit``, iterations in which the centres and widths of the chosen kernels move together down the gradient of
         the leave-one-out error on up to 10,000 rows, as far as it helps on rows held out; try 20.  The centres are no
         rows then.
+    n_models : int, default=1
+        In ``fit``, the mean of this number of models of one kernel, each from random rows of its own, as one expansion
+        on the kernels of all.  It predicts, and is saved and exported; rows to come, standard deviations and sizes
+        need one model.
     oversample : float, default=3.0
-        Of "pruned".
+        Of "pruned".  Of more than 64 rows for each of the oversample * max_basis elements, a sample decides which are
+        deleted: twice as many rows are taken while the scores are lost in noise, at most 128 an element.
     cycles : int, default=1
         Of "pruned": times new random rows join the survivors.  ``oversample=2, cycles=4`` costs about twice as much and
         chooses a little better.
-    keep_path : bool, default=True
-        Keep the sums "pruned" began with, (oversample * max_basis)² numbers, for :meth:`resize`.
+    keep_path : bool or "memory", default="memory"
+        Keep the sums "pruned" began with, (oversample * max_basis)² numbers, for :meth:`resize`.  "memory" leaves them
+        out of pickles and files, which are a tenth of the size then; True keeps them there too.
     keep_sums : bool, default=True
         Keep the sums over the rows, max_basis² numbers.  Without them nothing more can be learned, merged or chosen
         again, and the ridge is factored in their place beside the factor of the basis: of a basis that is given,
@@ -81,6 +89,12 @@ class SubsetLSSVMRegressor(IncrementalRegression, SubsetBase):
         results do not depend on the number.
     validation : {"random", "time"}, list of (train, test) or array of shape (n_samples,), default="random"
         Rows that "auto" holds out: at random, the last fifth, pairs of row numbers, or whole groups, one label a row.
+    categorical_features : "from_dtype" or array-like of names, column numbers or bool, default="from_dtype"
+        Columns of numbers that name categories, and in an array also those of texts.  Texts and categories of a data
+        frame are categories in any case.
+    periods : dict, optional
+        Period, or several, of columns by name or number, such as ``{"when": [1, 365.25], "angle": 360}``: in days for
+        dates and durations.  Each makes a sine and a cosine; a number's own value is then left out.
     random_state : int, RandomState or None
         For the random rows.  With an int, ``fit`` does not depend on the order of the rows.
 
@@ -97,6 +111,9 @@ class SubsetLSSVMRegressor(IncrementalRegression, SubsetBase):
         mean square) with its ``standard_error``, ``seconds``, ``stage`` ("full", "short" if dropped after a small
         model) and ``splits``.
     cost_, gcv_, noise_variance_ : float or ndarray
+    columns_ : Columns
+        Of a table with other columns than numbers: what they are (``columns``), and the ``coordinates`` in which the
+        kernels lie.  ``columns_.encode(X)`` gives them, ``columns_.by_column(relevance)`` adds up those of a column.
     state_ : SubsetState
         The sums, as plain arrays.
     path_ : dict
@@ -181,6 +198,7 @@ class SubsetLSSVMRegressor(IncrementalRegression, SubsetBase):
         return model.predict(X, threads), relative[:, None] * model.noise_variance
 
 
+@parameters
 class SubsetLSSVMClassifier(IncrementalClassification, SubsetBase):
     """Least-squares support vector classification on a chosen basis, all classes on one.
 
@@ -189,9 +207,17 @@ class SubsetLSSVMClassifier(IncrementalClassification, SubsetBase):
 
     Parameters
     ----------
-    kernel, gamma, degree, coef0, alpha, basis, max_basis, max_basis_limit, size, polish, oversample, cycles, \
-keep_path, keep_sums, fit_intercept, n_jobs, validation, random_state
+    kernel, gamma, degree, coef0, alpha, basis, max_basis, max_basis_limit, size, polish, n_models, oversample, \
+cycles, keep_path, keep_sums, fit_intercept, n_jobs, validation, categorical_features, periods, random_state
         As in :class:`SubsetLSSVMRegressor`; "auto" goes by labels missed, squared errors among equals.
+    class_weight : dict, "balanced" or None, default=None
+        Weight of each class, times ``sample_weight``; 1 for a class that is not named.  "balanced" is the weight of
+        all rows, over the number of classes times the weight of the class.
+        Only in ``fit``, which sees all rows; parts take numbers.
+    loss : {"squared", "auto"}, default="squared"
+        "auto": ``fit`` also takes a few Newton steps down the logistic loss on the kernels found, on up to 5,000 rows,
+        and keeps their coefficients where the log loss of rows left out is lower.  A model that learns further rows, is
+        merged or resized is one of least squares again, for sums of squares alone add.
 
     Attributes
     ----------
@@ -206,6 +232,8 @@ keep_path, keep_sums, fit_intercept, n_jobs, validation, random_state
     state_ : SubsetState
     temperature_ : float
         Factor on the scores inside the softmax.
+    log_loss_ : dict
+        Mean log loss of up to a thousand rows, each left out: "squared" and, where it was tried, "logistic".
 
     Examples
     --------
@@ -216,6 +244,8 @@ keep_path, keep_sums, fit_intercept, n_jobs, validation, random_state
     >>> bool(model.score(X[500:], y[500:]) > 0.9)
     True
     """
+
+    loss: str = parameter({"squared", "auto"}, default="squared")
 
     def fit_batches(
         self,
@@ -260,11 +290,24 @@ keep_path, keep_sums, fit_intercept, n_jobs, validation, random_state
             new._select_basis(X, y, sample_weight, classes)
         return self
 
-    def _sketch(self, X: Array, targets: Array, weight: Array) -> Sketch:
+    def _finish(self, table: Table) -> None:
+        if self.loss == "squared" or not self.alpha_ > 0:
+            return
+        assert self._state is not None
+        sketch = self._state.sketch
+        rows = self._sketch(table.X, table.targets, table.weight, ROWS)
+        targets, ridge = self._targets_of(rows.codes), self.alpha_ / (4.0 * self.temperature_)
+        found = fit_logistic(self._basis, rows, targets, ridge, bool(self.fit_intercept))
+        logistic = left_out_loss(found.left_out, found.temperature, rows, sketch)
+        self.log_loss_ = {**self.log_loss_, "logistic": logistic}
+        if logistic < self.log_loss_["squared"]:
+            self._coef, self._intercept, self.temperature_ = found.coef, found.intercept, found.temperature
+
+    def _sketch(self, X: Array, targets: Array, weight: Array, most: int = SKETCH) -> Sketch:
         units = self._basis.kernel_arguments[1] if is_scale_free(self.gamma) else None
         if units is not None and self._basis.kernel.name != "laplacian":  # whose distance is not squared
             units = np.sqrt(units)
-        return Sketch.of(X, self._codes_of(targets), weight, units)
+        return Sketch.of(X, self._codes_of(targets), weight, units, most)
 
     def _with_sketch(self, state: SubsetState, X: Array, targets: Array, weight: Array) -> SubsetState:
         return replace(state, sketch=self._sketch(X, targets, weight))
@@ -279,3 +322,4 @@ keep_path, keep_sums, fit_intercept, n_jobs, validation, random_state
         rows: dict[str, Any] = {"X": sketch.X, "Y": targets, "weight": sketch.weight}
         scores = ready(problem, alpha, *state.z.shape).left_out(**self._basis.core, **rows, alpha=alpha)
         self.temperature_ = fit_temperature(scores, sketch.codes, sketch.weight)
+        self.log_loss_ = {"squared": left_out_loss(scores, self.temperature_, sketch)}

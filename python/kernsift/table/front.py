@@ -16,6 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from ..base.arrays import Array
 from ..base.estimator import Estimator
 from ..base.kernel import parameter, parameters
+from ..base.targets import ClassWeights
 from ..base.validation import Interval, did_you_mean, fit_context, forget, is_empty_block, transaction
 from ..dense.lssvm import LSSVMClassifier, LSSVMRegressor
 from ..subset.subset import SubsetLSSVMClassifier, SubsetLSSVMRegressor
@@ -25,7 +26,7 @@ from .report import heavy_tails, report
 # small=True: kernels at most.  small=False: rows up to which a kernel on every row competes.
 SMALL, FEW = 500, 5000
 # What the front door decides.
-_OWN = ("validation", "random_state", "n_jobs")
+_OWN = ("validation", "random_state", "n_jobs", "class_weight")
 
 
 @parameters
@@ -57,6 +58,7 @@ class Front(FrontParameters):
     def _candidate(self, family: Any, **how: Any) -> Any:
         own = {name: getattr(self, name) for name in _OWN if name in _has(family)}
         model = family(kernel="auto", gamma="learn", **own, **how)
+        model._takes_missing = True
         given = {} if self.settings is None else self.settings
         known = sorted(set().union(*(_has(one) for one in self._families)) - set(_OWN))
         for name in given:
@@ -66,7 +68,8 @@ class Front(FrontParameters):
         return model.set_params(**{name: value for name, value in given.items() if name in _has(family)})
 
     def _sparse(self) -> Any:
-        model = self._candidate(self._families[0], max_basis=SMALL if self.small else "auto", keep_path=False)
+        how = {"loss": "auto"} if "loss" in _has(self._families[0]) else {}
+        model = self._candidate(self._families[0], max_basis=SMALL if self.small else "auto", keep_path=False, **how)
         if self.time_budget is not None:
             model._until = time.perf_counter() + float(self.time_budget)
         return model
@@ -92,7 +95,8 @@ class Front(FrontParameters):
             forget(model, "_until", "_ridge_of_widths")
             model._in_single = False  # small ridges have large coefficients
             new.model_ = model
-            new.tails_ = heavy_tails(X)
+            columns, tails = getattr(model, "columns_", None), heavy_tails(model._rows(X))
+            new.tails_ = tails if columns is None else sorted({int(columns.owner[j]) for j in tails})
             new.seconds_ = time.perf_counter() - begin
         return self
 
@@ -168,6 +172,7 @@ class Front(FrontParameters):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
         tags.target_tags = self._families[0]().__sklearn_tags__().target_tags
         return tags
 
@@ -207,6 +212,13 @@ class KernelRegressor(RegressorMixin, Front):
     tails_ : list of int
         Columns with values far from the others.
 
+    Notes
+    -----
+    X may hold numbers, categories, texts, dates and missing values, as a data frame or with
+    ``settings={"categorical_features": [...]}``; see the guide's page on tables.  Missing values are taken at
+    prediction too: a column that had none in ``fit`` then has its median, in a table of numbers alone the mean of the
+    kernels' centres.
+
     Examples
     --------
     >>> import numpy as np
@@ -219,6 +231,17 @@ class KernelRegressor(RegressorMixin, Front):
     True
     >>> print(model.report().splitlines()[0])  # doctest: +ELLIPSIS
     KernelRegressor: ... kernels ... on 300 rows and 3 columns
+
+    A column of texts, and a missing value:
+
+    >>> table = X.astype(object)
+    >>> table[:, 2] = rng.choice(["elm", "oak"], 300)
+    >>> table[::20, 0] = None
+    >>> model = KernelRegressor(random_state=0, settings={"categorical_features": [2]}).fit(table, y)
+    >>> model.columns_.coordinates
+    ['0', '0 is missing', '1', '2=elm', '2=oak']
+    >>> model.predict([[1.0, None, "ash"]]).shape
+    (1,)
     """
 
     _families = (SubsetLSSVMRegressor, LSSVMRegressor)
@@ -252,15 +275,20 @@ class KernelRegressor(RegressorMixin, Front):
         return self._go_on(X, y, sample_weight)
 
 
-class KernelClassifier(ClassifierMixin, Front):
+@parameters
+class KernelClassifier(ClassifierMixin, ClassWeights, Front):
     """The recommended classification for a table: as :class:`KernelRegressor`, judged by the labels missed.
 
-    Labels missed on rows held out decide, squared errors of the ±1 targets between those that miss as many.
+    Labels missed on rows held out decide, squared errors of the ±1 targets between those that miss as many.  The
+    chosen kernels then get the coefficients of least squares or of the logistic loss, whichever has the lower log loss
+    on rows left out (``loss="auto"`` of :class:`SubsetLSSVMClassifier`).
 
     Parameters
     ----------
     small, time_budget, validation, random_state, n_jobs, settings
         As in :class:`KernelRegressor`.
+    class_weight : dict, "balanced" or None, default=None
+        As in :class:`SubsetLSSVMClassifier`: the weights count in the choice too.
 
     Attributes
     ----------

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..base.arrays import Array
+from ..widths.race import candidate_name
 
 # A column has heavy tails where its largest distance from the median is this many times that between its quartiles.
 _FAR = 30.0
@@ -14,9 +15,8 @@ _FAR = 30.0
 _MOST = 10
 
 
-def heavy_tails(X: Any) -> list[int]:
+def heavy_tails(values: Array) -> list[int]:
     """Columns with values far from the others: beyond the bulk a model has hardly any rows to learn from."""
-    values: Array = np.asarray(X, dtype=np.float64)
     low, middle, high = np.quantile(values, [0.25, 0.5, 0.75], axis=0)
     far = np.abs(values - middle).max(axis=0)
     return [int(j) for j in np.flatnonzero((high > low) & (far > _FAR * (high - low)))]
@@ -36,10 +36,15 @@ def report(front: Any, model: Any) -> str:
             lines += [f"noise, estimated by the model: {np.sqrt(model.noise_variance_):.4g}"]
         lines += ["tried:"]
         lines += [
-            f"  {entry['kernel']:<10} {_error(entry, classes):<24} {entry['seconds']:6.1f} s"
+            f"  {candidate_name(entry):<16} {_error(entry, classes):<24} {entry['seconds']:6.1f} s"
             + {"full": "", "short": "  (small model, dropped)", "not tried": "  (not tried)"}[entry["stage"]]
             for entry in search
         ]
+    loss = getattr(model, "log_loss_", {})
+    if "logistic" in loss:
+        kept = min(loss, key=loss.__getitem__)
+        values = ", ".join(f"{value:.4g} ({name})" for name, value in loss.items())
+        lines += [f"coefficients by the {kept} loss; log loss of rows left out: {values}"]
     lines += [
         f"  {rival['family']} with {rival['n_basis']} kernels {rival['kernel']!r}: {_error(rival, classes)}"
         for rival in front.rivals_
@@ -49,11 +54,13 @@ def report(front: Any, model: Any) -> str:
         pairs = zip(path["n_basis"], np.sqrt(path["error"]), strict=True)
         lines += ["size: " + ", ".join(f"{n} kernels {error:.4g}" for n, error in pairs) + " (root mean squared error)"]
     outputs = 1 if model._flat else model.dual_coef_.shape[1]
-    lines += [f"to predict: {8 * model.n_basis_ * (len(names) + outputs) / 1000:.3g} kB of numbers"]
+    lines += [f"to predict: {8 * model.n_basis_ * (model.basis_vectors_.shape[1] + outputs) / 1000:.3g} kB of numbers"]
     found = getattr(model, "learned_gamma_", None)
     if found is not None:
-        order = np.argsort(-found["relevance"], kind="stable")
-        shown = [f"{names[j]} {100 * found['relevance'][j]:.0f} %" for j in order[:_MOST] if found["relevance"][j] > 0]
+        columns = getattr(model, "columns_", None)
+        part = found["relevance"] if columns is None else columns.by_column(found["relevance"])
+        order = np.argsort(-part, kind="stable")
+        shown = [f"{names[j]} {100 * part[j]:.0f} %" for j in order[:_MOST] if part[j] > 0]
         lines += ["relevance (part of the distance): " + ", ".join(shown)]
     lines += [f"warning: {note}" for note in getattr(model, "_notes", [])]
     if front.tails_:

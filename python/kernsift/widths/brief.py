@@ -13,8 +13,8 @@ from sklearn.utils import Bunch
 
 from ..base.canonical import canonical_table
 from ..base.targets import Rows
-from .learn_gamma import _report, _standardised
 from .search import RIDGES, Problem, Run, Sample, box_about, descend, one_width
+from .units import report, standardised
 
 # Measured on 29 streams: as good as 150 landmarks, 15 steps and rows held out, in a fifteenth of the time.
 LANDMARKS, STEPS = 60, 8
@@ -32,7 +32,7 @@ def learn_briefly(rows: Rows, kernel: str, fit_intercept: bool, isotropic: bool 
     largest = np.abs(rows.X).max(axis=0)
     order = np.lexsort((rows.X / np.where(largest > 0, largest, 1.0)).astype(np.float32)[::-1])
     table = canonical_table(np.ascontiguousarray(rows.X[:, order]), rows.targets, rows.weight, 0, scale_free=True)
-    active, unit, sample, _ = _standardised(table, kernel)
+    active, unit, sample, _ = standardised(table, kernel)
     Y = sample.Y - np.average(sample.Y, axis=0, weights=sample.weight)
     spread = float(np.sqrt((sample.weight @ (Y**2).sum(axis=1) + sample.within.sum()) / sample.weight.sum()))
     if not active.size or len(sample) < 2 or spread == 0.0:
@@ -40,7 +40,7 @@ def learn_briefly(rows: Rows, kernel: str, fit_intercept: bool, isotropic: bool 
     sample = Sample(sample.X, Y / spread, sample.weight, sample.within / spread**2)
     problem = Problem(kernel, sample, min(LANDMARKS, len(sample)), "loo", 1.0, fit_intercept)
     standard = np.full(active.size, -np.log(active.size))
-    one, error_one = one_width(problem, standard)
+    one, error_one = one_width(problem, problem.look(), standard)
     points, values = [one], [error_one]
     if not isotropic:
         starts = [one, np.append(standard + np.log(NARROW), np.log(RIDGES[1]))]
@@ -54,7 +54,7 @@ def learn_briefly(rows: Rows, kernel: str, fit_intercept: bool, isotropic: bool 
     if not np.isfinite(gamma).all() or not (gamma > 0).any():
         return None
     found = Run([np.exp(p[:-1]) * unit for p in points], values)
-    return _report(
+    return report(
         gamma, gamma[active] / unit, active, found, begin, alpha=float(np.exp(points[-1][-1]) * table.weight.sum()),
         error=float(np.exp(values[-1])) * spread**2, error_one_width=float(np.exp(error_one)) * spread**2,
         criterion="loo", held_out={}, n_rows=len(sample), n_landmarks=problem.m, n_evaluations=problem.evaluations,

@@ -8,7 +8,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils import Bunch, check_X_y
 
 from .. import _core
@@ -17,11 +17,13 @@ from ..base.canonical import Table, canonical_table, draw_seed
 from ..base.kernel import TABLE, ChosenKernel, kernel_name
 from ..base.memory import ROW_VECTORS, check_memory
 from ..base.targets import class_targets
+from ..base.threads import n_threads
 from ..base.validation import Interval, StrOptions, as_targets, check_some_weight, check_weights
 from ..base.warp import Warp
 from .learn_warp import Curves
 from .search import (
     LONGEST,
+    MAX_ITER,
     Aside,
     Problem,
     Route,
@@ -35,9 +37,11 @@ from .search import (
     run,
     watched,
 )
+from .units import report, standardised
 
 CRITERIA = ("auto", "loo", "gcv", "evidence")
-# Up to this many rows are cut into this many parts, each held out once, to decide where to stop; of more rows one is.
+# Up to this many rows are cut into this many parts, each held out once, to decide where to stop; of more rows one is,
+# and nothing is learned again with it.
 FOLDS = ((500, 5), (2500, 3))
 HELD_OUT = 0.2
 # Most rows held out where the table has more than it tunes on.
@@ -47,8 +51,6 @@ FEW_ROWS, TOO_FEW = 2500, 20
 FEW_LANDMARKS = 50
 # More rows help more than more kernels do, at the same time: 10,000 and 300 beat 5000 and 500 on forest cover.
 N_ROWS, N_LANDMARKS = 10_000, 300
-# A feature whose part of the squared distance is below this part of an equal share is switched off.
-OFF = 2e-2
 
 
 def learn_gamma(
@@ -59,7 +61,7 @@ def learn_gamma(
     isotropic: bool = False,
     n_rows: int = N_ROWS,
     m: int = N_LANDMARKS,
-    max_iter: int = 20,
+    max_iter: int = MAX_ITER,
     criterion: str = "auto",
     classification: bool | None = None,
     fit_intercept: bool = True,
@@ -67,6 +69,7 @@ def learn_gamma(
     random_state: Any = None,
     callback: Callable[[dict[str, Any]], None] | None = None,
     warp: bool = False,
+    n_jobs: int | None = None,
 ) -> Bunch:
     """Learn one width per feature, and a ridge, by the gradient of a closed-form leave-one-out error.
 
@@ -88,8 +91,8 @@ def learn_gamma(
         Most rows to tune on, drawn at random.
     m : int, default=300
         Most kernels to tune with; the final model may have more or fewer.
-    max_iter : int, default=20
-        Quasi-Newton iterations; while the criterion falls, up to three times as many.
+    max_iter : int, default=12
+        Quasi-Newton iterations; while the criterion falls, up to five times as many.
     criterion : {"auto", "loo", "gcv", "evidence"}, default="auto"
         Leave-one-out error; GCV with a degree of freedom counted 1.4 times; the marginal likelihood.  "auto" is "loo",
         and below 2500 rows the better of "loo" and "evidence" on rows held out.
@@ -104,6 +107,8 @@ def learn_gamma(
     warp : bool, default=False
         Also learn a monotone curve for each feature, from those widths on, and return it as a :class:`Warp` if its
         error on rows held out is lower by half a percent.  It takes one to three times as long again.
+    n_jobs : int or None, default=None
+        Threads, for more than 1024 rows; the result does not depend on it.
 
     Returns
     -------
@@ -152,7 +157,10 @@ def learn_gamma(
     else:
         targets = as_targets(checked)
     table = canonical_table(rows, targets, weight, draw_seed(random_state), scale_free=True)
-    return learn(table, kernel, fit_intercept, isotropic, n_rows, m, max_iter, criterion, callback, warp=warp)
+    threads = n_threads(n_jobs)
+    return learn(
+        table, kernel, fit_intercept, isotropic, n_rows, m, max_iter, criterion, callback, warp=warp, threads=threads
+    )
 
 
 def _check_parameters(
@@ -187,11 +195,12 @@ def learn(
     isotropic: bool = False,
     n_rows: int = N_ROWS,
     m: int = N_LANDMARKS,
-    max_iter: int = 20,
+    max_iter: int = MAX_ITER,
     criterion: str = "auto",
     callback: Callable[[dict[str, Any]], None] | None = None,
     aside: Aside | None = None,
     warp: bool = False,
+    threads: int = 1,
 ) -> Bunch:
     """`learn_gamma` on rows in canonical form, which may have been begun elsewhere (`aside`)."""
     begin = time.perf_counter()
@@ -206,7 +215,7 @@ def learn(
         f"learning widths on {tuned} rows and {landmarks} landmarks",
         "lower n_rows or m of learn_gamma, or give gamma as a number",
     )
-    active, unit, sample, units = _standardised(table, kernel)
+    active, unit, sample, units = standardised(table, kernel)
     mean = np.average(sample.Y, axis=0, weights=sample.weight)
     Y = sample.Y - mean
     spread = float(np.sqrt(sample.weight @ (Y**2).sum(axis=1) + sample.within.sum()))
@@ -217,7 +226,7 @@ def learn(
         if not active.size:
             gamma[:] = 1.0 / d
         none = dict.fromkeys(("error", "error_one_width", "n_rows", "n_landmarks", "n_evaluations"), 0)
-        return _report(
+        return report(
             gamma,
             gamma[active] / unit,
             active,
@@ -234,14 +243,15 @@ def learn(
     rows = sample[:n_rows]
     first = "loo" if criterion == "auto" else criterion
     most = max(len(rows) // 2, FEW_LANDMARKS)  # more than half of the rows cost time and tell no more
-    problem = Problem(
-        kernel, rows, min(m, most, len(rows)), first, _core.GCV_TOLL if first == "gcv" else 1.0, bool(fit_intercept)
-    )
+    toll = _core.GCV_TOLL if first == "gcv" else 1.0
+    problem = Problem(kernel, rows, min(m, most, len(rows)), first, toll, bool(fit_intercept), threads)
     own = np.full(active.size, -np.log(active.size))  # each feature on its own scale
     raw = -np.log(unit)  # all alike, as gamma given as one number
     raw = raw - np.log(np.exp(raw).sum())
     begun = None if aside is None or not aside.fits(len(own)) else aside
-    one = one_width(problem, raw if isotropic else own)[0] if begun is None else begun.one
+    look, one = problem.look(), None if begun is None else begun.one
+    if one is None:
+        one = one_width(problem if isotropic else look, look, raw if isotropic else own)[0]
 
     chosen, how = Run([one], [problem.value(one)]), first
     held_out: dict[str, Any] = {}
@@ -253,14 +263,16 @@ def learn(
     if not isotropic and active.size > 1:
         routes = None if begun is None else begun.routes
         if routes is None:
-            routes = _routes(problem, one, own, criterion, max_iter)
+            routes = _routes(problem, look, one, own, criterion, max_iter)
         best = 0
-        if len(rows) >= TOO_FEW:
+        if begun is not None and begun.found is not None:
+            chosen, how = Run([begun.found], [problem.value(begun.found)]), routes[0].criterion
+        elif len(rows) >= TOO_FEW:
             names = [r.criterion + ("" if r.start is one else ", other start") for r in routes]
-            chosen, held_out, best = _followed(problem, rest, routes, names, max_iter, callback, aside is not None)
+            chosen, held_out, best = _followed(problem, rest, routes, names, one, max_iter, callback)
             how = routes[best].criterion
         if aside is not None:
-            aside.one, aside.routes = one, [routes[best]]
+            aside.one, aside.routes, aside.end = one, [routes[best]], chosen.points[-1]
     x = chosen.points[-1]
     gamma = np.zeros(d)
     gamma[active] = np.exp(x[:-1]) * unit
@@ -272,13 +284,13 @@ def learn(
     metric: Array | Warp = gamma
     parts = gamma[active] / unit
     points = [np.exp(p[:-1]) * unit for p in chosen.points]
-    evaluations = problem.evaluations
+    evaluations = problem.evaluations + (look.evaluations if look is not problem else 0)
     if warp and len(rows) >= TOO_FEW:
         curves = Curves.of(sample, table.X[table.distinct.which][:, active])
         problem, routes = curves.routes(problem, x, how)
         names = ["widths", "curves"]
         found, facts["held_out_warp"], best = _followed(
-            problem, rest, routes, names, max_iter, callback, aside is not None
+            problem, rest, routes, names, routes[0].start, max_iter, callback
         )
         evaluations += problem.evaluations
         if best > 0 or len(found.points) > 1:
@@ -288,7 +300,7 @@ def learn(
             error = problem.loo_error(x) * scale**2
             parts = curves.parts(x, rows, kernel)
     chosen = Run(points, chosen.values)
-    return _report(
+    return report(
         metric, parts, active, chosen, begin, alpha=float(np.exp(x[-1]) * total),
         error=error, criterion=how, held_out=held_out, n_evaluations=evaluations, **facts,
     )  # fmt: skip
@@ -308,17 +320,19 @@ def width_of(estimator: Any, table: Table, gamma: Any) -> Array | Warp:
     else:
         kernel = kernel_name(estimator)
         check_kernel(kernel)
-        found = learn(table, kernel, bool(estimator.fit_intercept), warp=gamma == "warp")
+        warp = gamma == "warp" or (chosen is not None and chosen.warp)
+        threads = n_threads(getattr(estimator, "n_jobs", None))
+        found = learn(table, kernel, bool(estimator.fit_intercept), warp=warp, threads=threads)
     estimator.learned_gamma_ = dict(found)
     return found["gamma"]
 
 
-def _routes(problem: Problem, one: Array, own: Array, criterion: str, max_iter: int) -> list[Route]:
+def _routes(problem: Problem, look: Problem, one: Array, own: Array, criterion: str, max_iter: int) -> list[Route]:
     """The ways from the one width to one a feature that are worth trying."""
     if len(problem.sample) < TOO_FEW:
         return [Route(one, problem.criterion)]
     criteria = ["loo", "evidence"] if criterion == "auto" and len(problem.sample) < FEW_ROWS else [problem.criterion]
-    return routes_from(problem, one, own, criteria, max_iter)
+    return routes_from(look, one, own, criteria, max_iter, both=len(problem.sample) <= FOLDS[-1][0])
 
 
 def _followed(
@@ -326,11 +340,11 @@ def _followed(
     rest: Sample,
     routes: list[Route],
     names: list[str],
+    first: Array,
     max_iter: int,
     callback: Callable[[dict[str, Any]], None] | None,
-    coarse: bool,
 ) -> tuple[Run, dict[str, Any], int]:
-    """From where the first route begins, as far as rows held out allow, on the best route."""
+    """As far as rows held out allow, on the best route; `first` alone, which is route 0's, unless that is better."""
     rows, n = problem.sample, len(problem.sample)
     longest = LONGEST * max_iter
 
@@ -338,80 +352,29 @@ def _followed(
         if callback is not None:
             callback({"iteration": k, "criterion": value})
 
-    if len(rest):  # rows to spare: no part has to be learned without them
-        runs = [run(problem, route, max_iter, longest, tell) for route in routes]
-        steps = watched(longest, coarse)
-        errors = np.array([errors_along(problem, r.points, steps, rest) for r in runs]) / rest.weight.sum()
-        best, stop = best_stop(steps, errors)
-    else:
-        parts = next((k for most, k in FOLDS if n <= most), 1)
-        cut = [slice(i, None, parts) for i in range(parts)] if parts > 1 else [slice(0, None, round(1 / HELD_OUT))]
-        folds = []
-        for where in cut:
-            outside = np.ones(n, dtype=bool)
-            outside[where] = False
-            folds.append((rows[np.flatnonzero(outside)], rows[where]))
+    parts = 1 if len(rest) else next((k for most, k in FOLDS if n <= most), 1)
+    if parts > 1:
+        folds = [(rows[np.flatnonzero(np.arange(n) % parts != k)], rows[k::parts]) for k in range(parts)]
         steps, errors = held_out_errors(problem, routes, folds, max_iter, longest)
-        best, stop = best_stop(steps, errors)
-        start = routes[best].start
-        chosen = run(problem, routes[best], stop, stop, tell) if stop > 0 else Run([start], [problem.value(start)])
-        runs = [chosen] * len(routes)
-    held = {"iteration": steps, **dict(zip(names, errors, strict=True))}
-    stop = min(stop, len(runs[best].points) - 1)
-    return Run(runs[best].points[: stop + 1], runs[best].values[: stop + 1]), held, best
-
-
-def _standardised(table: Table, kernel: str) -> tuple[NDArray[np.intp], Array, Sample, Callable[[Array], Array]]:
-    """Columns with a spread, their unit of gamma, the distinct rows in those units, and what takes others to them."""
-    X, rows = table.X, table.distinct
-    Z = X[rows.which] - X[rows.which[0]]  # about a row, so that a large common offset loses nothing
-    largest = np.abs(Z).max(axis=0)
-    if not np.isfinite(largest).all():
-        raise ValueError("X spans more than the range of a double in a column: rescale it")
-    active = np.flatnonzero(largest > 0)
-    Z = Z[:, active] / largest[active]  # squares neither over- nor underflow
-    middle = np.average(Z, axis=0, weights=rows.weight)
-    Z -= middle
-    deviation = np.sqrt(np.average(Z**2, axis=0, weights=rows.weight))
-    Z /= deviation
-    Z = Z.astype(np.float32).astype(np.float64)  # without the rounding of the units: the search is then the same in any
-    with np.errstate(over="ignore", divide="ignore"):
-        unit = 1.0 / (deviation * largest[active])
-        unit = unit if kernel == "laplacian" else unit**2
-    if not np.isfinite(unit).all() or (unit == 0).any():
-        raise ValueError("the spread of a column of X is beyond the range of a double: rescale it")
-    mean = rows.mean(table.weight, table.targets)
-    off = ((table.targets - mean[rows.group]) ** 2).sum(axis=1)
-    within: Array = np.bincount(rows.group, table.weight * off).astype(np.float64)
-
-    def units(others: Array) -> Array:
-        Z = (others[:, active] - X[rows.which[0]][active]) / largest[active]
-        return np.ascontiguousarray((Z - middle) / deviation)
-
-    return active, unit, Sample(np.ascontiguousarray(Z), mean, rows.weight, within), units
-
-
-def _report(
-    gamma: Array | Warp, parts: Array, active: NDArray[np.intp], chosen: Run, begin: float, **facts: Any
-) -> Bunch:
-    """What was found; `parts` are those of the active features in a distance."""
-    d = gamma.n_features if isinstance(gamma, Warp) else len(gamma)
-    relevance = np.zeros(d)
-    relevance[active] = parts
-    if relevance.any():
-        relevance /= relevance.sum()
-    path = np.zeros((len(chosen.points), d))
-    if isinstance(gamma, Warp):
-        path = np.array(chosen.points)
+        least, found = errors[0, 0], None
+        if (best := best_stop(steps, errors, least)) is not None and best[1] > 0:
+            found = run(problem, routes[best[0]], best[1], best[1], tell)
     else:
-        for k, point in enumerate(chosen.points):
-            path[k, active] = point
-    return Bunch(
-        gamma=gamma,
-        relevance=relevance,
-        switched_off=np.flatnonzero(relevance < OFF / max(active.size, 1)),
-        path={"criterion": np.array(chosen.values), "gamma": path},
-        n_iter=max(len(chosen.points) - 1, 0),
-        seconds=time.perf_counter() - begin,
-        **facts,
-    )
+        part = problem
+        if not len(rest):
+            k = round(1 / HELD_OUT)
+            part, rest = problem.of(rows[np.flatnonzero(np.arange(n) % k)]), rows[::k]
+        runs = [run(part, route, max_iter, longest, tell) for route in routes]
+        steps, total = watched(longest, False), rest.weight.sum()
+        errors = np.array([errors_along(part, r.points, steps, rest) for r in runs]) / total
+        least = part.error_on(first, rest) / total
+        best = best_stop(steps, errors, least)
+        found = None if best is None else runs[best[0]]
+        problem.evaluations += part.evaluations if part is not problem else 0
+    held = {"iteration": steps, **dict(zip(names, errors, strict=True))}
+    if best is None:
+        return Run([first], [problem.value(first)]), held, 0
+    route, stop = best
+    if found is None:
+        found = Run([routes[route].start], [problem.value(routes[route].start)])
+    return Run(found.points[: stop + 1], found.values[: stop + 1]), held, route

@@ -2,7 +2,8 @@
 
 A candidate is a kernel and the way its widths come about.  Rung 0, where there are rows to spare: short searches for
 widths and small models, on a part of the rows.  Then each split of the rows (`splits`): widths learned without the rows
-held out, which say only where the search stops, and the model as it will be.  The winner is fitted to all rows.
+held out, which say only where the search stops, and the model as it will be.  The best kernel with learned widths is
+tried warped too, from these widths on.  The winner is fitted to all rows.
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ from ..base.canonical import canonical_rows, canonical_table, draw_seed
 from ..base.kernel import KERNELS as KNOWN
 from ..base.kernel import TABLE, ChosenKernel, LearningParameters, is_scale_free, parameter, parameters, wants_learning
 from ..base.targets import Rows
+from ..base.threads import n_threads
 from ..base.validation import check_some_weight, forget
 from .learn_gamma import N_LANDMARKS, N_ROWS, learn
-from .search import Aside
+from .search import MAX_ITER, Aside
 from .splits import FEW_ROWS, TOO_FEW, WAYS, Split, splits
 
 #: Kernels of kernel="auto"; ties go to the first.
@@ -80,6 +82,7 @@ class Entry:
     seconds: float = 0.0
     stage: str = "not tried"
     aside: Aside = field(default_factory=Aside)
+    ends: list[Array] = field(default_factory=list)  # of the searches for widths, one a split
     learned: dict[str, Any] | None = None  # of the last split
 
     def score(self) -> tuple[float, float]:
@@ -98,10 +101,16 @@ class Entry:
         off = loss - v @ loss / v.sum()
         return float(np.sqrt(v @ off**2) / v.sum())
 
+    def gain_over(self, other: Entry) -> tuple[float, float]:
+        """By how much the mean loss is lower than another's, on the splits that both have, and its standard error."""
+        n = len(self.losses)
+        part = replace(other, losses=other.losses[:n], squares=other.squares[:n], weight=other.weight[:n])
+        return part.score()[0] - self.score()[0], self.standard_error(part)
+
     def again(self) -> None:
         """Forget the errors of small models."""
         self.losses, self.squares, self.signed, self.weight = [], [], [], []
-        self.found, self.sizes = [], []
+        self.found, self.sizes, self.ends = [], [], []
 
 
 def candidates(model: Any) -> list[Candidate]:
@@ -134,6 +143,11 @@ def race(model: Any, rows: Rows, until: float | None = None) -> Found:
     left = this.short(entries) if distinct >= FEW_ROWS and len(entries) > 1 else entries
     this.full(left)
     best = this.best(entries)
+    warped = this.warped(best)
+    if warped is not None:
+        entries.append(warped)
+        gain, error = warped.gain_over(best)
+        best = warped if len(warped.losses) == len(this.splits) and gain > error else best
     chosen = this.widths_of_all(best)
     if best.sizes:
         chosen = this.size(best, chosen)
@@ -189,6 +203,24 @@ class _Race:
             self.each(left, "full", judge)
             left = drop([e for e in left if len(e.losses) == k + 1 and e.stage == "full"])
 
+    def warped(self, plain: Entry) -> Entry | None:
+        """A candidate with learned widths, warped from these on, as long as it errs less; None where there is none."""
+        model, whole = self.model, len(plain.ends) == len(self.splits) and not getattr(self.model, "polish", 0)
+        if model.kernel != "auto" or plain.candidate.gamma != "learn" or not whole or self.late():
+            return None
+        entry = Entry(Candidate(plain.candidate.kernel, "warp"), aside=replace(plain.aside))
+        for split, end in zip(self.splits, plain.ends, strict=True):
+            if entry.losses and (self.late() or not entry.gain_over(plain)[0] > 0):
+                break
+            train = self.part(split.train)
+            entry.aside.found = end
+
+            def judge(e: Entry, train: Rows = train, split: Split = split) -> None:
+                self.judge(e, model, train, train, split, steps=SHORT_STEPS)
+
+            self.each([entry], "full", judge)
+        return entry
+
     def each(self, entries: list[Entry], stage: str, judge: Callable[[Entry], None]) -> None:
         for k, e in enumerate(entries):
             if k and self.late():
@@ -201,7 +233,7 @@ class _Race:
             e.seconds += time.perf_counter() - begin
 
     def judge(
-        self, e: Entry, model: Any, train: Rows, tuned: Rows, split: Split, m: int = N_LANDMARKS, steps: int = 20
+        self, e: Entry, model: Any, train: Rows, tuned: Rows, split: Split, m: int = N_LANDMARKS, steps: int = MAX_ITER
     ) -> None:
         """Fit a candidate to rows and note its errors on the rows held out."""
         test = self.part(split.test)
@@ -209,7 +241,8 @@ class _Race:
         if wants_learning(e.candidate.gamma):
             e.aside = replace(e.aside, X=test.X[:WATCHED], Y=test.targets[:WATCHED], weight=test.weight[:WATCHED])
             learned = self.learn(e, tuned, m, steps)
-        trial = self.fitted(model, ChosenKernel(e.candidate.kernel, learned), e.candidate.gamma, train)
+            e.ends.append(e.aside.end)
+        trial = self.fitted(model, ChosenKernel(e.candidate.kernel, learned), train)
         e.found.append(trial._chosen)
         if model is self.model and (sizes := model._sizes_on(trial, test)) is not None:
             e.sizes.append(sizes)
@@ -225,12 +258,15 @@ class _Race:
             values.append(new)
         e.learned = learned
 
-    def fitted(self, model: Any, chosen: ChosenKernel, gamma: Any, train: Rows) -> Any:
+    def fitted(self, model: Any, chosen: ChosenKernel, train: Rows) -> Any:
         """A copy of the model, fitted to some rows as it will be fitted to all."""
         trial = copy.copy(model)
-        trial._chosen, trial.gamma = chosen, gamma
+        trial._chosen = chosen
         if hasattr(trial, "keep_path"):
             trial.keep_path = trial.keep_sums = True
+        for name, plain in (("loss", "squared"), ("n_models", 1)):
+            if hasattr(trial, name):
+                setattr(trial, name, plain)
         if hasattr(trial, "size"):
             trial.size = "max"  # the size is chosen on the rows held out
         trial._fit_rows(train)
@@ -266,13 +302,14 @@ class _Race:
         error = 0.0
         for split, chosen in zip(self.splits, e.found, strict=True):
             train, test = self.part(split.train), self.part(split.test)
-            trial = self.fitted(self.model, replace(chosen, most=n), e.candidate.gamma, train)
+            trial = self.fitted(self.model, replace(chosen, most=n), train)
             error += float(test.weight @ ((test.targets - trial._fitted().predict(test.X)) ** 2).sum(axis=1))
         return error
 
     def learn(self, e: Entry, rows: Rows, m: int, steps: int, n_rows: int = LEARN_ROWS) -> dict[str, Any]:
         table = canonical_table(*rows, self.seed, scale_free=True)
         how = {"n_rows": n_rows, "m": m, "max_iter": steps, "aside": e.aside, "warp": e.candidate.gamma == "warp"}
+        how["threads"] = n_threads(getattr(self.model, "n_jobs", None))
         return dict(learn(table, e.candidate.kernel, bool(self.model.fit_intercept), **how))
 
     def best(self, entries: list[Entry]) -> Entry:
@@ -282,10 +319,11 @@ class _Race:
     def widths_of_all(self, e: Entry) -> ChosenKernel:
         """The candidate, with widths of all rows, where one search has seen how far to go."""
         if len(self.splits) > 1 or e.learned is None or self.late():
-            return ChosenKernel(e.candidate.kernel, None if len(self.splits) > 1 else e.learned)
+            learned = None if len(self.splits) > 1 else e.learned
+            return ChosenKernel(e.candidate.kernel, learned, warp=e.candidate.gamma == "warp")
         begin = time.perf_counter()
-        e.aside = replace(e.aside, X=None)
-        learned = self.learn(e, self.rows, N_LANDMARKS, 20, N_ROWS)
+        e.aside = replace(e.aside, X=None, found=None)
+        learned = self.learn(e, self.rows, N_LANDMARKS, MAX_ITER, N_ROWS)
         e.seconds += time.perf_counter() - begin
         return ChosenKernel(e.candidate.kernel, learned)
 
@@ -331,6 +369,12 @@ class _Race:
         }
 
 
+def candidate_name(line: dict[str, Any]) -> str:
+    """A line of `search_` by name."""
+    kernel: str = line["kernel"]
+    return f"{kernel} warped" if line["gamma"] == "warp" else kernel
+
+
 def drop(entries: list[Entry]) -> list[Entry]:
     """The candidates that may still win, the best first."""
     judged = sorted((e for e in entries if e.losses), key=Entry.score)
@@ -345,10 +389,12 @@ def drop(entries: list[Entry]) -> list[Entry]:
 
 @parameters
 class RaceParameters(LearningParameters):
-    """Those of an estimator that can choose its kernel."""
+    """Those of an estimator that can choose its kernel and takes columns of every kind."""
 
     kernel: str = parameter({*KNOWN, "auto"}, default="rbf")
     validation: Any = parameter(set(WAYS), "array-like", default="random")
+    categorical_features: Any = parameter({"from_dtype"}, "array-like", default="from_dtype")
+    periods: dict[Any, Any] | None = parameter(dict, None, default=None)
 
 
 class Racing(RaceParameters):

@@ -22,7 +22,7 @@ MULTIPLES, RIDGES = (0.1, 0.3, 1.0, 3.0, 10.0), (1e-2, 1e-4)
 LOOK_ROWS, LOOK_LANDMARKS = 1500, 150
 # A run goes on beyond `max_iter` while the last STEPS iterations lowered the log criterion by FALL, to at most LONGEST
 # times `max_iter`.
-STEPS, FALL, LONGEST = 5, 5e-3, 3
+MAX_ITER, STEPS, FALL, LONGEST = 12, 5, 5e-3, 5
 # A start is looked at on few rows and taken along if it ends there lower than the one width's by this (log criterion).
 AHEAD = 0.1
 # 1 / variance of the prior on the logs of a feature's slopes, about those a search begins with and up to a factor.
@@ -61,20 +61,26 @@ class Problem:
     criterion: str
     toll: float
     fit_intercept: bool
+    threads: int = 1
     warp: tuple[Array, Array] | None = None  # knots, and slopes that the prior is about
     evaluations: int = 0
 
     def __post_init__(self) -> None:
         landmarks = np.ascontiguousarray(self.sample.X[: self.m])
         settings: dict[str, Any] = {"fit_intercept": self.fit_intercept, "jitter": JITTER, **vars(self.sample)}
-        settings |= {"warp": self.warp, "prior": PRIOR}
+        settings |= {"warp": self.warp, "prior": PRIOR, "threads": self.threads}
         self._core = _core.WidthProblem(self.kernel, landmarks=landmarks, **settings)
 
     def of(self, sample: Sample, m: int | None = None, criterion: str | None = None, warp: Any = None) -> Problem:
         """The same on other rows, with at most as many landmarks, by another criterion, or through a warp."""
         most = min(self.m if m is None else min(m, self.m), len(sample))
-        how = criterion or self.criterion, self.toll, self.fit_intercept, warp or self.warp
+        how = criterion or self.criterion, self.toll, self.fit_intercept, self.threads, warp or self.warp
         return Problem(self.kernel, sample, most, *how)
+
+    def look(self) -> Problem:
+        """The same on few rows and landmarks, to look around on."""
+        few = len(self.sample) <= LOOK_ROWS and self.m <= LOOK_LANDMARKS
+        return self if few else self.of(self.sample[:LOOK_ROWS], LOOK_LANDMARKS)
 
     def value(self, x: Array) -> float:
         """The log criterion (the evidence is a logarithm already)."""
@@ -129,10 +135,8 @@ def descend(
     return points, values
 
 
-def one_width(problem: Problem, shape: Array) -> tuple[Array, float]:
+def one_width(problem: Problem, look: Problem, shape: Array) -> tuple[Array, float]:
     """The best multiple of the given widths (log) and its ridge: by a grid on few rows, then by descent."""
-    n, m = len(problem.sample), problem.m
-    look = problem.of(problem.sample[:LOOK_ROWS], LOOK_LANDMARKS) if n > LOOK_ROWS or m > LOOK_LANDMARKS else problem
     best: tuple[float, Array] = (np.inf, np.append(shape, np.log(RIDGES[0])))
     for multiple in MULTIPLES:
         for ridge in RIDGES:
@@ -140,7 +144,6 @@ def one_width(problem: Problem, shape: Array) -> tuple[Array, float]:
             value = look.value(x)
             if value < best[0]:
                 best = (value, x)
-    problem.evaluations += look.evaluations if look is not problem else 0
     shape, ridge = best[1][:-1], best[1][-1]
 
     def along(t: Array) -> tuple[float, Array]:
@@ -166,10 +169,11 @@ class Route:
     criterion: str
 
 
-def routes_from(problem: Problem, one: Array, scale: Array, criteria: list[str], max_iter: int) -> list[Route]:
-    """The one width by every criterion, and another start where a look on few rows says that the first is stuck."""
-    routes = [Route(one, c) for c in criteria]
-    look = problem.of(problem.sample[:LOOK_ROWS], LOOK_LANDMARKS)
+def routes_from(look: Problem, one: Array, scale: Array, criteria: list[str], max_iter: int, both: bool) -> list[Route]:
+    """The one width by every criterion, and another start where a look on few rows says that the first is stuck.
+
+    Unless `both`, the better start alone: two searches on many rows take twice the time and found nothing more.
+    """
     first = descend(look, one, box_about(one), max_iter, max_iter)[1][-1]
     best: tuple[float, Array | None] = (first - AHEAD, None)
     for multiple in (1.0, 4.0):
@@ -177,8 +181,9 @@ def routes_from(problem: Problem, one: Array, scale: Array, criteria: list[str],
         value = descend(look, start, box_about(start), max_iter, max_iter)[1][-1]
         if value < best[0]:
             best = (value, start)
-    problem.evaluations += look.evaluations
-    return [*routes, Route(best[1], criteria[0])] if best[1] is not None else routes
+    routes = [Route(one, c) for c in criteria]
+    other = [] if best[1] is None else [Route(best[1], criteria[0])]
+    return routes + other if both or not other else other
 
 
 @dataclass
@@ -190,6 +195,8 @@ class Aside:
     weight: Array = field(default_factory=lambda: np.empty(0))
     one: Array = field(default_factory=lambda: np.empty(0))
     routes: list[Route] | None = None  # after a search the best alone
+    end: Array = field(default_factory=lambda: np.empty(0))  # where it ended
+    found: Array | None = None  # the end of a search on these rows: none is made again
 
     def fits(self, d: int) -> bool:
         """Whether the starts are those of as many columns that vary."""
@@ -213,9 +220,9 @@ def run(problem: Problem, route: Route, max_iter: int, longest: int, tell: Calla
     return Run(points, values)
 
 
-def watched(longest: int, coarse: bool = False) -> NDArray[np.intp]:
-    """Iterations whose widths are tried on rows held out: all of the first few unless `coarse`, then ever fewer."""
-    if coarse:
+def watched(longest: int, folds: bool) -> NDArray[np.intp]:
+    """Iterations whose widths are tried on rows held out: ever fewer, of several folds all of the first few."""
+    if not folds:
         return np.unique(np.round(np.geomspace(1, longest + 1, 9)).astype(np.intp)) - 1
     return np.unique(np.round(np.concatenate([np.arange(6), np.geomspace(6, max(longest, 6), 12)])).astype(np.intp))
 
@@ -231,7 +238,7 @@ def held_out_errors(
     problem: Problem, routes: list[Route], folds: list[tuple[Sample, Sample]], max_iter: int, longest: int
 ) -> tuple[NDArray[np.intp], Array]:
     """Mean squared errors (route, watched iteration) on rows held out, summed over the folds."""
-    steps = watched(longest)
+    steps = watched(longest, True)
     errors = np.zeros((len(routes), len(steps)))
     for learned, held_out in folds:
         part = problem.of(learned)
@@ -241,9 +248,7 @@ def held_out_errors(
     return steps, errors / sum(float(h.weight.sum()) for _, h in folds)
 
 
-def best_stop(steps: NDArray[np.intp], errors: Array) -> tuple[int, int]:
-    """Route and number of iterations of the smallest error held out; the one width unless it is clearly beaten."""
+def best_stop(steps: NDArray[np.intp], errors: Array, least: float) -> tuple[int, int] | None:
+    """Route and number of iterations of the smallest error held out; None unless it is clearly below `least`."""
     r, s = np.unravel_index(int(np.argmin(errors)), errors.shape)
-    if not errors[r, s] < (1 - GAIN) * errors[0, 0]:
-        return 0, 0
-    return int(r), int(steps[s])
+    return (int(r), int(steps[s])) if errors[r, s] < (1 - GAIN) * least else None

@@ -224,6 +224,12 @@ def _widths(estimator: Any, gammas: Iterable[Any] | None, X: Array, rows: Canoni
     return widths
 
 
+def _checked(model: Any, X: Any, y: Any, weight: Array, **how: Any) -> Rows:
+    """Rows as a fit takes them."""
+    rows: Rows = model._checked(X, y, weight, **how)
+    return rows if getattr(model, "class_weight", None) is None else model._balanced(rows)
+
+
 def _criterion(problem: _core.RidgeProblem, basis: Basis, rows: Rows, alphas: Array, criterion: str) -> Array:
     """Criterion of every alpha from one eigen-decomposition."""
     errors = np.full(len(alphas), np.inf)
@@ -245,7 +251,7 @@ def _subset(
         # alpha="gcv" is what a basis that looks at y is chosen with
         model = clone(estimator).set_params(gamma=gamma, alpha="gcv")
         model._validate_params()
-        table = model._table(model._checked(X, y, weight))
+        table = model._table(_checked(model, X, y, weight))
         state = model._gather(table)
         problem = state.problem(bool(model.fit_intercept))
         errors = _criterion(problem, model._basis, Rows(table.X, table.targets, table.weight), alphas, criterion)
@@ -264,7 +270,9 @@ def _online(
     for gamma in widths:
         begin = time.perf_counter()
         model = clone(estimator).set_params(gamma=gamma).fit(X, y, sample_weight=weight)
-        rows = model._checked(X, y, weight, begin=False)
+        rows = _checked(model, X, y, weight, begin=False)
+        if hasattr(model, "classes_"):
+            rows = rows._replace(targets=model._targets_of(model._codes_of(rows.targets)))
         m, (n, d), outputs = model.n_basis_, rows.X.shape, rows.targets.shape[1]
         exact = max(sums_doubles(m, n, d, outputs, 1), solution_doubles(m, outputs, criterion))
         check_memory(2 * m * m + exact, f"tune on {m} kernels", "take fewer (max_basis)")

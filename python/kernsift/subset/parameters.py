@@ -1,0 +1,32 @@
+"""Parameters of the subset-of-regressors estimators."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+from ..base.kernel import parameter, parameters
+from ..base.validation import COUNT, NOT_NEGATIVE, Interval
+from ..select.feature_vectors import FeatureVectorSelector
+from ..select.selectors import SELECTORS
+from ..widths.race import Racing
+
+
+@parameters
+class SubsetParameters(Racing):
+    """Parameters of the subset estimators."""
+
+    alpha: float | str = parameter(NOT_NEGATIVE, {"gcv", "loo"}, default="gcv")
+    basis: Any = parameter(set(SELECTORS), FeatureVectorSelector, "array-like", default="pruned")
+    max_basis: int | str = parameter(COUNT, {"auto"}, default=500)
+    max_basis_limit: int = parameter(COUNT, default=2000)
+    size: str = parameter({"auto", "max", "held-out"}, default="auto")
+    polish: int = parameter(Interval(Integral, 0, None, closed="left"), default=0)
+    n_models: int = parameter(COUNT, default=1)
+    oversample: float = parameter(Interval(Real, 1, 1e6, closed="both"), default=3.0)
+    cycles: int = parameter(COUNT, default=1)
+    keep_path: bool | str = parameter("boolean", {"memory"}, default="memory")
+    keep_sums: bool = parameter("boolean", default=True)
+    fit_intercept: bool = parameter("boolean", default=True)
+    n_jobs: int | None = parameter(Integral, None, default=None)
+    random_state: Any = parameter("random_state", default=None)
