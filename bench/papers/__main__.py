@@ -34,6 +34,7 @@ for module in (
     "beyond",
     "beyond_tables",
     "choices",
+    "coverage",
     "widths",
     "reinforcement",
 ):

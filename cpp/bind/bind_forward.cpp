@@ -91,11 +91,11 @@ py::dict forward_selection(const std::vector<Kernel>& kernels, const Array& X, c
                                          part, error_tol, max_condition, fit_intercept, n_given, seed, threads),
                            static_cast<std::size_t>(cache_bytes)};
   Selected found;
-  Vector noise;
+  LeftOutRows left_out;
   {
     py::gil_scoped_release unlocked;  // numpy buffers held by the caller, and objects of this call
     found = select_forward(task);
-    noise = noise_variance(task, found);
+    left_out = left_out_rows(task, found);
   }
   py::dict out;
   out["chosen"] = from_indices(found.chosen);
@@ -106,7 +106,10 @@ py::dict forward_selection(const std::vector<Kernel>& kernels, const Array& X, c
   out["spread"] = to_numpy(found.model.spread);
   out["rss"] = vector_to_numpy(found.model.rss);
   out["cost"] = vector_to_numpy(found.model.cost);
-  out["noise"] = vector_to_numpy(noise);
+  out["noise"] = vector_to_numpy(left_out.noise);
+  out["left_out_rows"] = from_indices(left_out.rows);
+  out["left_out_errors"] = to_numpy(left_out.errors);
+  out["left_out_model"] = vector_to_numpy(left_out.model);
   out["trace"] = found.model.trace;
   out["rows"] = found.rows;
   out["gcv_path"] = from_doubles(found.gcv_path);

@@ -104,26 +104,30 @@ void refit(Guarded<Model>& self, const Array& X, const Array& Y, const Array& we
 // predicts row i and learns row i - delay; of all steps those from `begin` to `end`, to the last if that is negative.
 template <class Model>
 py::tuple prequential(Guarded<Model>& self, const Array& X, const Array& Y, const Array& weights, Index delay,
-                      bool with_variance, Index begin, Index end, Array& members) {
+                      bool with_variance, Index begin, Index end, Array& members, Array& said, double quantile) {
   Model& model = self.model;
   const Samples samples(self, X, Y, weights);
   const auto &x = samples.x, &y = samples.y;
-  Array apriori = array(x.rows(), y.cols()), variance = array(with_variance ? x.rows() : 0, y.cols());
+  const bool intervals = quantile > 0;
+  Array apriori = array(x.rows(), y.cols()), variance = array(with_variance || intervals ? x.rows() : 0, y.cols());
+  Array half_widths = array(intervals ? x.rows() : 0, y.cols());
   py::array_t<std::int64_t> n_basis(x.rows());
   const auto memories = static_cast<py::ssize_t>(model.settings().forgetting.size());
   if (members.shape(0) != 0 && (members.shape(0) != x.rows() || members.shape(1) != y.cols() * memories))
     throw std::invalid_argument("members must have a row for each of X and a column for each output of each memory");
-  auto f = rows_out(apriori), s2 = rows_out(variance), each = rows_out(members);
-  std::int64_t* const sizes = n_basis.mutable_data();
+  if (said.shape(0) != 0 && (!intervals || said.shape(0) != x.rows() || said.shape(1) != 2 * y.cols()))
+    throw std::invalid_argument("said must have a row for each of X and two columns for each output, for intervals");
+  Foretelling out{rows_out(apriori), rows_out(variance), rows_out(half_widths), quantile,
+                  rows_out(members), rows_out(said),     n_basis.mutable_data()};
   const Index steps = end < 0 ? x.rows() + delay : std::min(end, x.rows() + delay);
   for (Index first = std::max<Index>(begin, 0); first < steps; first += kRowsBetweenSignals) {
     self.changed([&] {
-      kernsift::prequential(model, x, y, samples.v, delay, first, std::min(first + kRowsBetweenSignals, steps), f, s2,
-                            each, sizes);
+      const Index last = std::min(first + kRowsBetweenSignals, steps);
+      kernsift::prequential(model, x, y, samples.v, delay, first, last, out);
     });
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
   }
-  return py::make_tuple(apriori, variance, n_basis);
+  return py::make_tuple(apriori, variance, n_basis, half_widths);
 }
 
 // Returns the rows of positive weight learned so far. `y` is a float or an array of the outputs: making an array of one
@@ -240,7 +244,7 @@ void bind_engine(py::module_& m, const char* name) {
            py::arg("exact_apriori") = true, py::arg("threads") = 1)
       .def("prequential", &prequential<M>, py::arg("X").noconvert(), py::arg("Y").noconvert(),
            py::arg("sample_weight").noconvert(), py::arg("delay"), py::arg("with_variance"), py::arg("begin"),
-           py::arg("end"), py::arg("members").noconvert())
+           py::arg("end"), py::arg("members").noconvert(), py::arg("said").noconvert(), py::arg("quantile"))
       .def("update", &update<M>, py::arg("x").noconvert(), py::arg("y"), py::arg("sample_weight"))
       .def(
           "predict_one",
@@ -338,20 +342,22 @@ void bind_engine(py::module_& m, const char* name) {
           py::arg("X").noconvert(), py::arg("threads") = 1)
       .def_property_readonly("alpha",
                              [](const Model& self) { return self.locked([&] { return self.model.settings().alpha; }); })
-      // Of one moment, whatever another thread learns meanwhile: so do these two.
+      // Of one moment, whatever another thread learns meanwhile: so do these. With the normal quantile of a coverage
+      // half the width of its intervals is in the place of the variance.
       .def(
           "predict_with_variance",
-          [](const Model& self, const Array& X, Index threads) {
+          [](const Model& self, const Array& X, Index threads, double quantile) {
             const auto x = rows(X, self.kernel.n_features(), "X");
             Array out = array(x.rows(), self.n_outputs), variance = array(x.rows(), self.n_outputs);
             auto f = rows_out(out), v = rows_out(variance);
             self.settled([&] {
               self.model.predict(x, f, threads);
               self.model.variance(x, v, threads);
+              if (quantile > 0) v = v.cwiseSqrt() * self.model.interval_widths(quantile).asDiagonal();
             });
             return py::make_tuple(out, variance);
           },
-          py::arg("X").noconvert(), py::arg("threads") = 1)
+          py::arg("X").noconvert(), py::arg("threads") = 1, py::arg("quantile") = 0.0)
       .def_property_readonly("expansion",
                              [](const Model& self) {
                                Matrix basis, coef;

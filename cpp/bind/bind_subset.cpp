@@ -215,18 +215,23 @@ void bind_ridge_problem(py::module_& m) {
       .def(
           "left_out",
           [](BoundRidge& self, const Kernel& kernel, const Array& vectors, const Strided& L, const Array& X,
-             const Array& Y, const Array& weight, double a) {
+             const Array& Y, const Array& leaves, const Indices& own, double a) {
             const auto y = self.targets(Y, X.shape(0));
-            const auto v = vector(weight, y.rows(), "weight");
-            Array out = array(y.rows(), y.cols());
-            auto fitted = rows_out(out);
+            const auto v = vector(leaves, y.rows(), "leaves");
+            if (own.size() != y.rows()) throw std::invalid_argument("own must have one number per row of X");
+            std::vector<Index> kernels(own.data(), own.data() + own.size());
+            for (const Index k : kernels)
+              if (k >= vectors.shape(0)) throw std::invalid_argument("own names a kernel that is not there");
+            Array errors = array(y.rows(), y.cols()), variance = array(y.rows());
+            auto errors_out = rows_out(errors);
+            auto variance_out = vector_out(variance);
             self.on_rows(kernel, vectors, L, X, [&](auto& p, auto&& elements, auto&& l, auto&& x) {
-              left_out_predictions(p, kernel, elements, l, x, y, v, a, fitted);
+              leave_out(p, kernel, elements, l, x, y, v, kernels, a, errors_out, variance_out);
             });
-            return out;
+            return py::make_tuple(errors, variance);
           },
           named, py::arg("kernel"), py::arg("vectors").noconvert(), py::arg("L").noconvert(), py::arg("X").noconvert(),
-          py::arg("Y").noconvert(), py::arg("weight").noconvert(), alpha)
+          py::arg("Y").noconvert(), py::arg("leaves").noconvert(), py::arg("own").noconvert(), alpha)
       .def(
           "relative_variance",
           [](BoundRidge& self, const Kernel& kernel, const Array& vectors, const Strided& L, const Array& X, double a,

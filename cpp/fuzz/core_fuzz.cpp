@@ -246,7 +246,10 @@ void online(Bytes& bytes) {
       std::vector<std::int64_t> sizes(static_cast<std::size_t>(n));
       RowMatrix members = RowMatrix::Constant(delay > 0 ? n : 0,
                                               outputs * static_cast<Index>(settings.forgetting.size()), std::nan(""));
-      prequential(model, rows.X, rows.Y, rows.v, delay, 0, n + delay, out, more, members, sizes.data());
+      RowMatrix half(more.rows(), outputs);
+      RowMatrix said = RowMatrix::Constant(delay > 0 ? more.rows() : 0, 2 * outputs, std::nan(""));
+      Foretelling foretold{out, more, half, 0.1 * (1 + bytes.below(40)), members, said, sizes.data()};
+      prequential(model, rows.X, rows.Y, rows.v, delay, 0, n + delay, foretold);
     } else if (way == 7 && model.rows_learned() > 0 && settings.alpha > 0) {
       model.settle();
       model.prune(1 + bytes.below(8));

@@ -290,13 +290,13 @@ def test_OROLS_25_and_OROLS_26_the_model_minimises_its_cost(rng):
     np.testing.assert_allclose(model.error_path_[-1] * max(v.sum(), ROWS), rss.sum(), rtol=1e-10)
     # the spread of a new observation: noise and the covariance of the weights
     new = rng.uniform(-2, 2, (20, 2))
-    mean, std = model.predict(new, return_std=True)
+    mean, variance = model._mean_and_variance(new)  # calibrated in test_intervals.py
     np.testing.assert_allclose(mean, model.predict(new))
     design = np.hstack([np.ones((20, 1)), kernel_matrix("rbf", new, model.basis_vectors_, 0.8)])
     phi = np.linalg.solve(U.astype(float).T, design.T)
     h = np.array((Q**2).sum(axis=0), dtype=float) + np.r_[0.0, np.full(10, 0.2)]
-    expected = np.sqrt((1 + (phi**2 / h[:, None]).sum(axis=0))[:, None] * model.noise_variance_)
-    np.testing.assert_allclose(std, expected, rtol=1e-8)
+    expected = (1 + (phi**2 / h[:, None]).sum(axis=0))[:, None] * model.noise_variance_
+    np.testing.assert_allclose(variance, expected, rtol=1e-8)
 
 
 def test_pseudoinverse_of_a_fitted_model(rng):

@@ -143,7 +143,7 @@ void kernel_tiles(const Kernel& kernel, const Panels& elements, const Rows& X, T
     const Index count = std::min(kTile, X.rows() - first);
     kernel.prepare(X.middleRows(first, count), rows);
     kernel.block(elements, rows, 0, count, K);
-    take(first, count, K.topLeftCorner(elements.size(), count));
+    take(first, count, K.topLeftCorner(elements.size(), count), rows);
   }
 }
 
@@ -156,7 +156,7 @@ Vector left_out_errors(RidgeProblem& problem, const Kernel& kernel, const Panels
   L.transpose().triangularView<Eigen::Upper>().solveInPlace(T);
   const Vector shift = problem.vectors().transpose() * problem.mean(), leaves = weight.unaryExpr(&leaving);
   LeaveOneOutGrid grid(problem.values(), problem.projected(), alphas, problem.bias_leverage());
-  kernel_tiles(kernel, elements, X, [&](Index first, Index count, const auto& K) {
+  kernel_tiles(kernel, elements, X, [&](Index first, Index count, const auto& K, const PreparedRows&) {
     auto tile = u.leftCols(count);
     tile.noalias() = T.transpose() * K;
     tile.colwise() -= shift;
@@ -166,18 +166,36 @@ Vector left_out_errors(RidgeProblem& problem, const Kernel& kernel, const Panels
   return grid.sums();
 }
 
-void left_out_predictions(RidgeProblem& problem, const Kernel& kernel, const Panels& elements, const Rows& L,
-                          const Rows& X, const Rows& Y, const ConstVectorRef& weight, double alpha, RowsOut out) {
+void leave_out(RidgeProblem& problem, const Kernel& kernel, const Panels& elements, const Rows& L, const Rows& X,
+               const Rows& Y, const ConstVectorRef& leaves, const std::vector<Index>& own, double alpha, RowsOut errors,
+               VectorRef variance) {
   problem.prepare(alpha);
   const Matrix f = problem.standardised(alpha);
-  kernel_tiles(kernel, elements, X, [&](Index first, Index count, auto&& U) {
+  Matrix C(elements.size(), kTile);
+  kernel_tiles(kernel, elements, X, [&](Index first, Index count, auto&& U, const PreparedRows& rows) {
     L.triangularView<Eigen::Lower>().solveInPlace(U);
+    Vector delta = -U.colwise().squaredNorm().transpose();
+    for (Index r = 0; r < count; ++r) delta[r] += kernel.self(rows, r);
     problem.standardise(alpha, U);
+    // c = L^-1 e_i is the direction of the coordinates that coefficient i moves along; without kernel i it is out of
+    // reach, u loses its part along A^-1/2 c, and what the others do not span at x_i is 1/|c|^2.
+    auto c = C.leftCols(count);
+    c.setZero();
+    for (Index r = 0; r < count; ++r)
+      if (own[first + r] >= 0) c(own[first + r], r) = 1.0;
+    L.triangularView<Eigen::Lower>().solveInPlace(c);
+    for (Index r = 0; r < count; ++r)
+      if (own[first + r] >= 0) delta[r] = 1.0 / c.col(r).squaredNorm();
+    c.colwise() += problem.mean();
+    problem.standardise(alpha, c);
     for (Index r = 0; r < count; ++r) {
-      const auto y = Y.row(first + r);
-      const double h = U.col(r).squaredNorm() + problem.bias_leverage();
-      const double slack = std::max(1.0 - leaving(weight[first + r]) * h, kLeastSlack);
-      out.row(first + r) = y - (y - problem.mean_y().transpose() - U.col(r).transpose() * f) / slack;  // [MATH LOO]
+      auto u = U.col(r);
+      if (own[first + r] >= 0) u -= c.col(r) * (c.col(r).dot(u) / c.col(r).squaredNorm());
+      const double h = u.squaredNorm() + problem.bias_leverage();
+      const double slack = std::max(1.0 - leaves[first + r] * h, kLeastSlack);
+      errors.row(first + r) =
+          (Y.row(first + r) - problem.mean_y().transpose() - u.transpose() * f) / slack;  // [MATH LOO]
+      variance[first + r] = h / slack + (alpha > 0 ? std::max(delta[r], 0.0) / alpha : 0.0);
     }
   });
 }
@@ -203,7 +221,7 @@ void relative_variance(RidgeProblem& problem, const Kernel& kernel, const Panels
 }
 
 void basis_coordinates(const Kernel& kernel, const Panels& elements, const Rows& L, const Rows& X, RowsOut out) {
-  kernel_tiles(kernel, elements, X, [&](Index first, Index count, auto&& W) {
+  kernel_tiles(kernel, elements, X, [&](Index first, Index count, auto&& W, const PreparedRows&) {
     L.triangularView<Eigen::Lower>().solveInPlace(W);
     out.middleRows(first, count) = W.transpose();
   });

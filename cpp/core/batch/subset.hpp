@@ -6,6 +6,8 @@
 // over disjoint sets of rows add, in any order, and the model follows from the sum [MATH 1.11].
 #pragma once
 
+#include <vector>
+
 #include "core/kernel/kernels.hpp"
 #include "core/ridge/ridge_problem.hpp"
 
@@ -47,9 +49,11 @@ double whitening_growth(const Rows& L);
 // [MATH LOO].
 Vector left_out_errors(RidgeProblem& problem, const Kernel& kernel, const Panels& elements, const Rows& L,
                        const Rows& X, const Rows& Y, const ConstVectorRef& weight, const ConstVectorRef& alphas);
-// Predictions of (few) rows when left out, for one alpha.
-void left_out_predictions(RidgeProblem& problem, const Kernel& kernel, const Panels& elements, const Rows& L,
-                          const Rows& X, const Rows& Y, const ConstVectorRef& weight, double alpha, RowsOut out);
+// Errors of (few) rows when `leaves` of their weight is left out, for one alpha, and the variance of the model there in
+// units of the noise's. With a row goes the kernel `own` on it, if that is not negative.
+void leave_out(RidgeProblem& problem, const Kernel& kernel, const Panels& elements, const Rows& L, const Rows& X,
+               const Rows& Y, const ConstVectorRef& leaves, const std::vector<Index>& own, double alpha, RowsOut errors,
+               VectorRef variance);
 // The variance of a new observation at each row, in units of the noise variance: of the model, of what the basis does
 // not span there, and of the noise.
 void relative_variance(RidgeProblem& problem, const Kernel& kernel, const Panels& elements, const Rows& L,

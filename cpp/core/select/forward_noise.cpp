@@ -3,18 +3,21 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "core/base/interrupt.hpp"
 #include "core/kernel/gram.hpp"
+#include "core/ridge/leave_one_out.hpp"
 #include "core/ridge/ridge_problem.hpp"
 
 namespace kernsift {
 
 namespace {
 
-// Parts held out in turn, where there are fewer rows than kFewRows or the model uses kHeavy of their freedom.
-constexpr Index kParts = 5, kFewRows = 200;
-constexpr double kHeavy = 0.25;
+// Parts held out in turn where there are at most kFewRows or the model uses kHeavy of their freedom: all of them, or as
+// many as make kEnough rows. Elsewhere errors of at most kMost rows are kept.
+constexpr Index kParts = 5, kFewRows = 200, kEnough = 400, kMost = 1000;
+constexpr double kHeavy = 0.1;
 
 // [1 k(x, chosen)], a column a row of X; the constant only with a bias.
 Matrix design(const SelectionTask& task, const Rows& vectors, const std::vector<Index>& width, const Rows& X) {
@@ -32,10 +35,32 @@ Matrix design(const SelectionTask& task, const Rows& vectors, const std::vector<
   return out;
 }
 
-// Adds the squared errors of the rows `out` in units of their variance; false where no candidate is left.
+// Adds rows with their errors by a model.
+void add_rows(const SelectionTask& task, const Selected& found, const Rows& vectors, const std::vector<Index>& rows,
+              LeftOutRows& to) {
+  const Index bias = task.settings.fit_intercept, first = static_cast<Index>(to.rows.size());
+  const std::vector<Index> width(found.width.begin(), found.width.begin() + found.n_basis);
+  const Matrix D = design(task, vectors, width, gather(task.X, rows));
+  const Matrix spread = found.model.spread.transpose() * D;
+  to.rows.insert(to.rows.end(), rows.begin(), rows.end());
+  to.errors.conservativeResize(to.rows.size(), task.Y.cols());
+  to.model.conservativeResize(to.rows.size());
+  for (Index r = 0; r < D.cols(); ++r) {
+    auto e = to.errors.row(first + r);
+    e = task.Y.row(rows[r]) - D.col(r).tail(found.n_basis).transpose() * found.model.coef;
+    if (bias) e -= found.model.intercept.transpose();
+    to.model[first + r] = spread.col(r).squaredNorm();
+  }
+}
+
+RowMatrix chosen_rows(const Rows& X, const Selected& found) {
+  return gather(X, std::vector<Index>(found.chosen.begin(), found.chosen.begin() + found.n_basis));
+}
+
+// Adds the rows `out` by a selection made on the others; false where no candidate is left.
 bool add_part(const SelectionTask& task, double unit, const std::vector<Index>& kept, const std::vector<Index>& out,
-              Vector& sums) {
-  const RowMatrix X = gather(task.X, kept), Y = gather(task.Y, kept), new_X = gather(task.X, out);
+              LeftOutRows& to) {
+  const RowMatrix X = gather(task.X, kept), Y = gather(task.Y, kept);
   Vector v(kept.size());
   for (Index i = 0; i < v.size(); ++i) v[i] = task.v[kept[i]];
   SelectionTask part{task.kernels, X, Y, v, {}, task.settings, task.cache_bytes};
@@ -45,18 +70,22 @@ bool add_part(const SelectionTask& task, double unit, const std::vector<Index>& 
   }
   if (part.candidates.empty()) return false;
   part.settings.rows = unit * v.sum();
-  Selected found = select_forward(part);
-  found.chosen.resize(found.n_basis);
-  found.width.resize(found.n_basis);
-  const Index bias = task.settings.fit_intercept;
-  const Matrix D = design(task, gather(X, found.chosen), found.width, new_X);
-  const Matrix spread = found.model.spread.transpose() * D;
-  for (Index r = 0; r < D.cols(); ++r) {
-    Vector e = task.Y.row(out[r]).transpose() - found.model.coef.transpose() * D.col(r).tail(found.n_basis);
-    if (bias) e -= found.model.intercept;
-    sums += task.v[out[r]] / (1.0 + spread.col(r).squaredNorm()) * e.cwiseAbs2();
-  }
+  const Selected found = select_forward(part);
+  add_rows(task, found, chosen_rows(X, found), out, to);
   return true;
+}
+
+// The fit's own errors, each row left out in closed form: [MATH LOO] with the toll on the freedom spent.
+void leave_out_rows(const SelectionTask& task, const Selected& found, LeftOutRows& to) {
+  std::vector<Index> rows(std::min(kMost, task.X.rows()));  // in canonical order: random ones
+  std::iota(rows.begin(), rows.end(), Index{0});
+  add_rows(task, found, chosen_rows(task.X, found), rows, to);
+  for (const Index i : rows) {
+    const double h = leaving(task.v[i]) * to.model[i];
+    const double slack = std::max({1.0 - kGcvToll * h, 0.5 * (1.0 - h), kLeastSlack});
+    to.errors.row(i) /= slack;
+    to.model[i] /= slack;
+  }
 }
 
 }  // namespace
@@ -90,22 +119,37 @@ Selected select_forward(const SelectionTask& task) {
   return out;
 }
 
-Vector noise_variance(const SelectionTask& task, const Selected& found) {
+LeftOutRows left_out_rows(const SelectionTask& task, const Selected& found) {
+  LeftOutRows out;
   const Index rows = task.X.rows();
   const double n = found.rows, trace = found.model.trace, spent = n - trace;
   if (rows > 2 && (rows <= kFewRows || spent > kHeavy * n)) {
-    Vector sums = Vector::Zero(task.Y.cols());
+    const double unit = n / task.v.sum();
     const Index parts = std::min(kParts, rows);
     bool all = true;
     for (Index held = 0; held < parts && all; ++held) {  // rows in canonical order: a random part
-      std::vector<Index> kept, out;
-      for (Index i = 0; i < rows; ++i) (i % parts == held ? out : kept).push_back(i);
-      all = add_part(task, n / task.v.sum(), kept, out, sums);
+      if (static_cast<Index>(out.rows.size()) >= kEnough) break;
+      std::vector<Index> kept, part;
+      for (Index i = 0; i < rows; ++i) (i % parts == held ? part : kept).push_back(i);
+      all = add_part(task, unit, kept, part, out);
     }
-    if (all) return sums / n;
+    if (all) {
+      double total = 0;
+      out.noise = Vector::Zero(task.Y.cols());
+      for (std::size_t r = 0; r < out.rows.size(); ++r) {  // each in units of its predicted variance
+        const double v = task.v[out.rows[r]];
+        out.noise += v / (1.0 + out.model[r]) * out.errors.row(r).transpose().cwiseAbs2();
+        total += unit * v;
+      }
+      out.noise /= total;
+      return out;
+    }
+    out = LeftOutRows{};
   }
   const double left = std::max({n - kGcvToll * spent, 0.5 * trace, std::numeric_limits<double>::epsilon() * n});
-  return found.model.rss * (n / (left * left));
+  out.noise = found.model.rss * (n / (left * left));
+  leave_out_rows(task, found, out);
+  return out;
 }
 
 double select_forward_memory(const SelectionSettings& settings, Index n, Index d, Index outputs, Index candidates,

@@ -1,4 +1,4 @@
-// The noise variance of a forward selection, which must count that the kernels were chosen by the targets.
+// Errors and noise variance of a forward selection, which must count that the kernels were chosen by the targets.
 #pragma once
 
 #include <vector>
@@ -32,10 +32,17 @@ Selected select_forward(const SelectionTask& task);
 double select_forward_memory(const SelectionSettings& settings, Index n, Index d, Index outputs, Index candidates,
                              Index widths, Index most, double cache_bytes);
 
-// Noise variance of each output. The least of many candidates fits the noise too: the residuals over the freedom left
-// are far too small where rows are few. There the selection is made again without a fifth of the rows at a time, and
-// the squared errors of that fifth count, each in units of its predicted variance. Elsewhere a degree of freedom counts
-// as it does when GCV chooses a ridge: rows rss / (rows - 1.4 spent)^2.
-Vector noise_variance(const SelectionTask& task, const Selected& found);
+// How far the model is from rows that had no part in it, and the noise variance that follows from them.
+struct LeftOutRows {
+  Vector noise;             // of each output
+  std::vector<Index> rows;  // some of X, in no order
+  Matrix errors;            // y - f of each, (rows, outputs)
+  Vector model;             // variance of the model at each, in units of the noise
+};
+// The least of many candidates fits the noise too: errors of the rows of the fit are far too small where rows are few
+// or kernels many. There the selection is made again without a fifth of the rows at a time, until enough rows were
+// held out. Elsewhere single rows are left out in closed form, a degree of freedom counted as it is when GCV chooses a
+// ridge; the noise is rows rss / (rows - 1.4 spent)^2.
+LeftOutRows left_out_rows(const SelectionTask& task, const Selected& found);
 
 }  // namespace kernsift

@@ -83,6 +83,7 @@ void BlockLearner::learn_run(OnlineModel& model, const Block& block, Index begin
   };
   const bool frozen_now = model.frozen();
   model.leave_scores_if(frozen_now);
+  state.begin_run();
   for (Index r = 0; r < count; ++r) {
     const double* y = block.Y.row(i + r).data();
     weight[r] = block.v[i + r];
@@ -100,7 +101,7 @@ void BlockLearner::learn_run(OnlineModel& model, const Block& block, Index begin
   quiet_rows_ += count;
   const auto targets = block.Y.middleRows(i, count);
   auto apriori = log.apriori.middleRows(i, count);
-  if (accumulate) return state.accumulate_run(W, targets, weight, apriori);
+  if (accumulate) return state.accumulate_run(W, targets, weight, delta_.segment(begin, count), apriori);
   state.leave_information();
   state.count_rounding();
   sound_.assign(static_cast<std::size_t>(count), 1);

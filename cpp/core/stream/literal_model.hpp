@@ -53,6 +53,8 @@ class LiteralModel {
   void variance_one(VectorRef out);
   void predict_members(VectorRef) {}  // one memory
   void weigh_by(const ConstVectorRef&) {}
+  void compare_with(const ConstVectorRef&, const ConstVectorRef&) {}  // intervals are those of normal errors
+  Vector interval_widths(double quantile) const { return Vector::Constant(n_outputs(), quantile); }
 
   const Vector& cost() const { return xi_; }
   Vector rss() const;

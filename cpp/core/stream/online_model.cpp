@@ -81,6 +81,7 @@ void OnlineModel::learn_row(const double* x, Index row, const double* y, double 
 RowScalars OnlineModel::look(const Sample& sample, const double* y, double v, double* apriori) {
   const RowScalars row = state_.look(sample.w, sample.k_self, y, v);
   state_.apriori(y, apriori);
+  if (v > 0) state_.compare(row.delta, y);
   return row;
 }
 
@@ -140,6 +141,7 @@ Event OnlineModel::admit(const RowScalars& row, const Sample& sample, bool exact
 void OnlineModel::begin_refit() {
   coef_.known = false;
   refit_ = {true, journal_};
+  state_.pause_coverage(true);
   state_.restart();
 }
 
@@ -147,6 +149,7 @@ void OnlineModel::end_refit() {
   settle();
   state_.check();
   refit_.on = false;
+  state_.pause_coverage(false);
   if (settings_.prunes() && settings_.full(dictionary().size()) && !frozen())
     state_.track_scores();   // a frozen stream had left them, and swaps again after a short second pass
   journal_ = refit_.before;  // a second look at rows that have their numbers
@@ -192,7 +195,7 @@ void OnlineModel::learn_prepared(const ConstVectorRef& y, double v) {
   Event event{};
   const EventLog log{reinterpret_cast<std::uint8_t*>(&event.outcome), &event.victim};
   learn_row(one_.x.data(), 0, one_.y.data(), v, one_.apriori.data(), 0, log);
-  state_.weigh_as_it_is();
+  state_.as_it_is();
 }
 
 // A few columns at a time, by the routine that allocates nothing.

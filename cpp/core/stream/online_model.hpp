@@ -86,12 +86,16 @@ class OnlineModel {
   double prepared_size(const ConstVectorRef& x) const { return prepared_self() + state_.basis().linear_self(x); }
   void learn_prepared(const ConstVectorRef& y, double v);
   void predict_one(const ConstVectorRef& x, VectorRef out);
+  // Standard deviations of an interval to either side, an output each (Coverage).
+  Vector interval_widths(double quantile) const { return state_.coverage().width(quantile); }
   // Variance of a new observation at the row of the last `predict_one`.
   void variance_one(VectorRef out);
   // What each memory predicts there (outputs x memories, column by column); and that such predictions, made earlier,
   // are those by which the memories are to be weighed when the next row is learned.
   void predict_members(VectorRef out);
   void weigh_by(const ConstVectorRef& predictions) { state_.weigh_by(predictions); }
+  // The same for intervals.
+  void compare_with(const ConstVectorRef& mean, const ConstVectorRef& variance) { state_.compare_with(mean, variance); }
 
   // From the state alone [MATH 1.8]; per output, of the memory with the largest weight.
   Vector cost() const { return leader().cost(); }

@@ -94,6 +94,9 @@ class Posterior {
   // Of the last run of n rows: G and e, by which C lost GG' and theta won Ge after all fading.
   auto run_gain(Index n) { return run_.gain.topLeftCorner(dimension(), n); }
   auto run_innovations(Index n) const { return run_.residual.topRows(n); }
+  // And of each of its rows the Delta, and the cost before it (n x outputs).
+  auto run_deltas(Index n) const { return run_.Delta.head(n); }
+  auto run_costs(Index n) const { return run_.cost.topRows(n); }
   // In the information form C^-1 = Z'VZ + alpha I is kept instead: m^2 flops a row, C only when it is left.
   // `apriori` gets the predictions of the model as it was settled last.
   void accumulate_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, RowsOut apriori);
@@ -137,6 +140,8 @@ class Posterior {
   // out = C w, for a w of no row. It settles what C has to make up for.
   void apply(const ConstVectorRef& w, VectorRef out) { C_.apply_settled(w, out); }
   const Vector& cost() const { return xi_; }
+  // The same before it is settled: accumulated rows count by their errors as they came.
+  Vector cost_so_far() const { return accumulating() ? Vector(xi_ + information_.added.cost) : xi_; }
   double log_det() const { return log_det_; }  // log |Z'VZ + alpha diag(0, I)|, of a memory of 1
   Vector rss() const;                          // weighted residual sum of squares, per output
   double dof() const;                          // effective number of parameters
@@ -188,8 +193,8 @@ class Posterior {
     Matrix errors;
   };
   struct Run {
-    Matrix gain, innovation, residual;
-    Vector scale;
+    Matrix gain, innovation, residual, cost;
+    Vector scale, Delta;
   };
 
   double alpha_, memory_;

@@ -38,7 +38,9 @@ bool Posterior::learn_run(const ConstMatrixRef& W, const Rows& Y, const ConstVec
   if (run_.innovation.rows() < n) {
     run_.innovation.resize(whole_packets(n), whole_packets(n));
     run_.residual.resize(whole_packets(n), n_outputs());
+    run_.cost.resize(whole_packets(n), n_outputs());
     run_.scale.resize(whole_packets(n));
+    run_.Delta.resize(whole_packets(n));
   }
   auto G = run_.gain.topLeftCorner(p, n);
   auto R = run_.innovation.topLeftCorner(n, n);
@@ -71,18 +73,25 @@ bool Posterior::learn_run(const ConstMatrixRef& W, const Rows& Y, const ConstVec
     invariants::check_gain(Delta - 1.0 / v[j], v[j]);
     for (Index o = 0; o < n_outputs(); ++o) apriori(j, o) = Y(j, o) - back * R(j, j) * e(j, o);
     log_det_ += std::log(v[j] * Delta);
+    run_.Delta[j] = Delta;
   }
   if (information_.kept) {
     Matrix weighted = W * v.cwiseSqrt().asDiagonal();
     information_.matrix.add_outer_block(weighted, 1.0);
   }
   if (fades()) {
-    for (Index j = 0; j < n; ++j) xi_ = memory_ * xi_ + e.row(j).transpose().cwiseAbs2() / run_.scale[0];
+    for (Index j = 0; j < n; ++j) {
+      run_.cost.row(j) = xi_.transpose();
+      xi_ = memory_ * xi_ + e.row(j).transpose().cwiseAbs2() / run_.scale[0];
+    }
     theta_.topRows(p) *= faded(n);
     G *= std::sqrt(frame.scale);
     e *= faded(n) / std::sqrt(frame.scale);
   } else {
-    xi_ += e.colwise().squaredNorm().transpose();
+    for (Index j = 0; j < n; ++j) {
+      run_.cost.row(j) = xi_.transpose();
+      xi_ += e.row(j).transpose().cwiseAbs2();
+    }
   }
   C_.lose_and_fade(G, frame);  // [JP 11]
   theta_.topRows(p).noalias() += G * e;

@@ -7,25 +7,40 @@
 
 namespace kernsift {
 
-// Steps first .. last - 1 of: predict row i (its mean and, if `variance` has rows, the variance of a new observation),
-// then learn row i - delay. Rows to learn run on `delay` steps behind the last prediction. Nothing is allocated a row.
-//
-// Memories are weighed by what they predicted when the row came, before the targets that were late: `members` (X.rows()
-// x outputs * memories) keeps it from one step to the other; NaN where a row was not
-// predicted. Where nothing is late it has no rows.
+// What is written for each row, and what is kept of it until its target comes. Parts that are not wanted have no rows.
+struct Foretelling {
+  RowsOut mean, variance;  // of a new observation
+  RowsOut half;            // half the width of an interval of the coverage whose normal quantile is `quantile`
+  double quantile;
+  // Until the target comes: what each memory predicted (outputs * memories), by which the memories are weighed, and
+  // mean and variance (2 outputs), by whose errors intervals are widened. NaN where a row was not predicted.
+  RowsOut members, said;
+  std::int64_t* n_basis;
+};
+
+// Steps first .. last - 1 of: predict row i, then learn row i - delay. Rows to learn run on `delay` steps behind the
+// last prediction. Nothing is allocated a row but for intervals.
 template <class Model>
 void prequential(Model& model, const Rows& X, const Rows& Y, const ConstVectorRef& v, Index delay, Index first,
-                 Index last, RowsOut mean, RowsOut variance, RowsOut members, std::int64_t* n_basis) {
+                 Index last, Foretelling& out) {
+  const Index outputs = Y.cols();
   for (Index i = first; i < last; ++i) {
     if (i < X.rows()) {
-      n_basis[i] = model.dictionary().size();
-      model.predict_one(X.row(i).transpose(), mean.row(i).transpose());
-      if (variance.rows() > 0) model.variance_one(variance.row(i).transpose());
-      if (members.rows() > 0) model.predict_members(members.row(i).transpose());
+      out.n_basis[i] = model.dictionary().size();
+      model.predict_one(X.row(i).transpose(), out.mean.row(i).transpose());
+      if (out.variance.rows() > 0) model.variance_one(out.variance.row(i).transpose());
+      if (out.members.rows() > 0) model.predict_members(out.members.row(i).transpose());
+      if (out.half.rows() > 0)
+        out.half.row(i) = model.interval_widths(out.quantile).transpose().cwiseProduct(out.variance.row(i).cwiseSqrt());
+      if (out.said.rows() > 0) out.said.row(i) << out.mean.row(i), out.variance.row(i);
     }
-    if (i >= delay && members.rows() > 0 && std::isfinite(members(i - delay, 0)))
-      model.weigh_by(members.row(i - delay).transpose());
-    if (i >= delay) model.update(X.row(i - delay).transpose(), Y.row(i - delay).transpose(), v[i - delay]);
+    const Index late = i - delay;
+    if (late < 0) continue;
+    if (out.members.rows() > 0 && std::isfinite(out.members(late, 0)))
+      model.weigh_by(out.members.row(late).transpose());
+    if (out.said.rows() > 0 && std::isfinite(out.said(late, 0)))
+      model.compare_with(out.said.row(late).head(outputs).transpose(), out.said.row(late).tail(outputs).transpose());
+    model.update(X.row(late).transpose(), Y.row(late).transpose(), v[late]);
   }
 }
 

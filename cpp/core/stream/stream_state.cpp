@@ -16,8 +16,9 @@ Vector to_vector(const std::vector<double>& values) {
 StreamState::StreamState(Kernel kernel, Index n_outputs, const OnlineSettings& settings)
     : basis_(std::move(kernel), settings.fit_intercept && !settings.free_constant(), to_vector(settings.linear)),
       mixture_(static_cast<Index>(settings.forgetting.size()), n_outputs),
+      coverage_(n_outputs),
       errors_(n_outputs, mixture_.size()),
-      apriori_(settings.forgetting.size()),
+      foretold_(settings.forgetting.size()),
       recent_(settings.exact_rows, basis_.kernel().n_features(), n_outputs) {
   for (const double factor : settings.forgetting)
     memories_.emplace_back(settings.alpha, n_outputs, settings.free_constant(), basis_.offset(), factor);
@@ -63,6 +64,37 @@ void StreamState::apriori(const double* y, double* out) const {
     out[o] = y[o] - (memories_.size() == 1 ? errors_(o, 0) : errors_.row(o).dot(mixture_.weights()));
 }
 
+// The error of the mixture and its variance for a row of the errors there are, from the noise variance of each memory
+// and output, and the variance of a new observation in its units.
+template <class Noise, class Relative>
+void StreamState::compare(const double* y, const Noise& noise, const Relative& relative) {
+  const Eigen::Map<const Vector> target(y, errors_.rows());
+  if (!predicted_.compare) {
+    predicted_.mean = target;
+    for (Index e = 0; e < errors_.cols(); ++e) predicted_.mean -= mixture_.weights()[e] * errors_.col(e);
+    predicted_.variance.setZero(errors_.rows());
+    for (Index e = 0; e < errors_.cols(); ++e) {
+      const double weight = mixture_.weights()[e], units = relative(e);
+      for (Index o = 0; o < errors_.rows(); ++o) {
+        const double apart = predicted_.mean[o] - (target[o] - errors_(o, e));
+        predicted_.variance[o] += weight * (noise(e, o) * units + apart * apart);  // [MATH 1.9] [BEYOND B9]
+      }
+    }
+  }
+  predicted_.compare = false;
+  predicted_.mean = target - predicted_.mean;
+  coverage_.learn(predicted_.mean, predicted_.variance);
+}
+
+void StreamState::compare(double delta, const double* y) {
+  compare(
+      y, [&](Index e, Index o) { return memories_[static_cast<std::size_t>(e)].noise_variance(o); },
+      [&](Index e) {
+        const Memory& each = memories_[static_cast<std::size_t>(e)];
+        return each.posterior.relative_variance(each.row.Delta - 1.0, std::max(0.0, delta));
+      });
+}
+
 bool StreamState::is_resolved(const Sample& sample, double delta) {
   return kernsift::is_resolved(
       delta, sample.k_self, dictionary(), basis_.span().inverse_norm(), KernelSpan::kResolution,
@@ -85,10 +117,10 @@ bool StreamState::scores_after_growth(const Sample& sample, VectorRef scores) {
 
 void StreamState::end_row(double v, double novelty, const double* y) {
   for (Memory& each : memories_) each.fade();
-  if (weigh_by_predicted_) {
-    errors_ = -predicted_;
+  if (predicted_.weigh) {
+    errors_ = -predicted_.members;
     errors_.colwise() += Eigen::Map<const Vector>(y, errors_.rows());
-    weigh_by_predicted_ = false;
+    predicted_.weigh = false;
   }
   weigh(v, novelty);
 }
@@ -101,8 +133,14 @@ void StreamState::predict_members(const ConstVectorRef& w, VectorRef out) const 
 }
 
 void StreamState::weigh_by(const ConstVectorRef& predictions) {
-  predicted_ = predictions.reshaped(level_.value.size(), mixture_.size());
-  weigh_by_predicted_ = true;
+  predicted_.members = predictions.reshaped(level_.value.size(), mixture_.size());
+  predicted_.weigh = true;
+}
+
+void StreamState::compare_with(const ConstVectorRef& mean, const ConstVectorRef& variance) {
+  predicted_.mean = mean;
+  predicted_.variance = variance;
+  predicted_.compare = true;
 }
 
 // Scores follow who decides: O(m^3), seldom.
@@ -170,31 +208,43 @@ void StreamState::learn_run(const ConstMatrixRef& W, const Rows& Y, const ConstV
                             const ConstVectorRef& delta, const ConstVectorRef& k_self, RowsOut apriori,
                             unsigned char* sound, Index threads) {
   const Index n = W.cols(), members = mixture_.size();
-  if (members == 1 && !level_.kept) return first().learn_run(basis_.span(), W, Y, v, delta, apriori, sound);
-  const Rows targets = measured(Y);
+  const auto of = [](auto& all, Index e) -> auto& { return all[static_cast<std::size_t>(e)]; };
+  const Rows targets = level_.kept ? measured(Y) : Y;
   sound_.assign(static_cast<std::size_t>(members * n), 1);
   parallel_for(members, static_cast<int>(threads), [&](Index e) {
-    RowMatrix& predicted = apriori_[static_cast<std::size_t>(e)];
-    if (predicted.rows() < n) predicted.resize(grown_capacity(predicted.rows(), n), Y.cols());
-    memories_[static_cast<std::size_t>(e)].learn_run(basis_.span(), W, targets, v, delta, predicted.topRows(n),
-                                                     sound_.data() + e * n);
+    of(memories_, e).learn_run(basis_.span(), W, targets, v, delta, of(foretold_, e), sound_.data() + e * n);
   });
   for (Index r = 0; r < n; ++r) {
     apriori.row(r) = level_.value.transpose();
     for (Index e = 0; e < members; ++e) {
-      const auto predicted = apriori_[static_cast<std::size_t>(e)].row(r);
+      const auto predicted = of(foretold_, e).mean.row(r);
       errors_.col(e) = (targets.row(r) - predicted).transpose();
       apriori.row(r) += mixture_.weights()[e] * predicted;
       if (sound_[static_cast<std::size_t>(e * n + r)] == 0) sound[r] = 0;
     }
+    const auto noise = [&](Index e, Index o) {
+      return of(foretold_, e).cost(r, o) / std::max(of(memories_, e).rows_so_far(), 1.0);
+    };
+    compare(Y.row(r).data(), noise, [&](Index e) {
+      const double spread = of(foretold_, e).Delta[r] - 1.0;
+      return of(memories_, e).posterior.relative_variance(spread, std::max(0.0, delta[r]));
+    });
+    for (Memory& each : memories_) each.count_row_of_run();
     weigh(v[r], std::max(0.0, delta[r]) / k_self[r]);
   }
 }
 
-void StreamState::accumulate_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, RowsOut apriori) {
-  if (!level_.kept) return first().posterior.accumulate_run(W, Y, v, apriori);
-  first().posterior.accumulate_run(W, measured(Y), v, apriori);
-  apriori.rowwise() += level_.value.transpose();
+void StreamState::accumulate_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v,
+                                 const ConstVectorRef& delta, RowsOut apriori) {
+  const Vector noise = only().cost_so_far() / std::max(first().rows_so_far(), 1.0);
+  first().posterior.accumulate_run(W, level_.kept ? measured(Y) : Y, v, apriori);
+  if (level_.kept) apriori.rowwise() += level_.value.transpose();
+  for (Index r = 0; r < W.cols(); ++r) {
+    errors_.col(0) = (Y.row(r) - apriori.row(r)).transpose();
+    compare(
+        Y.row(r).data(), [&](Index, Index o) { return noise[o]; },
+        [&](Index) { return only().relative_variance(1.0 / v[r] - 1.0, std::max(0.0, delta[r])); });
+  }
 }
 
 void StreamState::add_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, RowsOut apriori,
@@ -299,6 +349,7 @@ void StreamState::save(Arrays& arrays) const {
     arrays.put_all(own, e);
   }
   mixture_.save(arrays);
+  coverage_.save(arrays);
   novelty_.save(arrays);
   arrays.put("level", level_.value);
   arrays.put("level_pending", level_.pending);
@@ -318,6 +369,7 @@ void StreamState::load(const Arrays& arrays) {
     memories_[e].scores.load(own, basis_.size());
   }
   mixture_.load(arrays);
+  coverage_.load(arrays);
   novelty_.load(arrays);
   if (arrays.items().count("level") > 0) {
     level_.value = arrays.get("level", level_.value.size(), 1);

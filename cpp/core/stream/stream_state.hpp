@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/stream/basis.hpp"
+#include "core/stream/coverage.hpp"
 #include "core/stream/memory.hpp"
 #include "core/stream/mixture.hpp"
 #include "core/stream/novelty.hpp"
@@ -38,6 +39,7 @@ class StreamState {
   // The memory that predicts best at present: what a model has once is read from it.
   const Memory& leader() const { return memories_[static_cast<std::size_t>(mixture_.heaviest())]; }
   const RecentRows& recent() const { return recent_; }
+  const Coverage& coverage() const { return coverage_; }
 
   // --- one row: look, then exactly one of normal / grow, then `end_row` if it was learned ---
   // The scalars of the decider.
@@ -45,6 +47,8 @@ class StreamState {
   bool sound() const;  // of the row of the last look, for all memories
   // The prediction before the row, of the mixture.
   void apriori(const double* y, double* out) const;
+  // What the row of the last look, at squared distance delta, says of the width of intervals; before it is learned.
+  void compare(double delta, const double* y);
   // Whether its distance to the span is known well enough for it to become a kernel.
   bool is_resolved(const Sample& sample, double delta);
   void normal(const Sample& sample);
@@ -55,7 +59,10 @@ class StreamState {
   // weighed by it (OnlineModel).
   void predict_members(const ConstVectorRef& w, VectorRef out) const;
   void weigh_by(const ConstVectorRef& predictions);
-  void weigh_as_it_is() { weigh_by_predicted_ = false; }  // the row was refused, or had no weight
+  // The same for intervals: what was said of the next row when it came.
+  void compare_with(const ConstVectorRef& mean, const ConstVectorRef& variance);
+  void as_it_is() { predicted_.weigh = predicted_.compare = false; }  // the row was refused, or had no weight
+  void pause_coverage(bool paused) { coverage_.pause(paused); }
   // The first row fixes where targets are measured from: the bias is seated by it, or it is the level. True where it
   // is still to come.
   bool first_row_pending() const { return level_.pending || only().bias_pending(); }
@@ -83,7 +90,12 @@ class StreamState {
                  const ConstVectorRef& k_self, RowsOut apriori, unsigned char* sound, Index threads);
   // As sums: of a single memory that forgets nothing (Posterior says what each does).
   bool sums() const { return memories_.size() == 1 && !only().fades(); }
-  void accumulate_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, RowsOut apriori);
+  void begin_run() {
+    for (Memory& each : memories_) each.counted_so_far = each.learned.counted;
+  }
+  // For intervals the variance of the coefficients, small after many rows, is left out.
+  void accumulate_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, const ConstVectorRef& delta,
+                      RowsOut apriori);
   void add_run(const ConstMatrixRef& W, const Rows& Y, const ConstVectorRef& v, RowsOut apriori,
                Posterior::Sums& sums) const;
   void accumulate(const Posterior::Sums& sums) { first().posterior.accumulate(sums); }
@@ -140,6 +152,8 @@ class StreamState {
   const double* measured(const double* y);
   Rows measured(const Rows& Y);
   void weigh(double v, double novelty);
+  template <class Noise, class Relative>
+  void compare(const double* y, const Noise& noise, const Relative& relative);
 
   struct Window {
     bool only = false;    // the recent rows are all there is: older ones are forgotten
@@ -160,11 +174,15 @@ class StreamState {
   std::vector<Memory> memories_;
   Mixture mixture_;
   Novelty novelty_;
-  Matrix errors_;     // of the row of the last look: outputs x memories
-  Matrix predicted_;  // of the next row to learn, if it was predicted earlier: outputs x memories
-  bool weigh_by_predicted_ = false;
+  Coverage coverage_;
+  Matrix errors_;  // of the row of the last look: outputs x memories
+  struct Predicted {
+    Matrix members;         // of the next row to learn, if it was predicted earlier: outputs x memories
+    Vector mean, variance;  // and of the mixture
+    bool weigh = false, compare = false;
+  } predicted_;
   mutable Matrix mixed_;  // workspace
-  std::vector<RowMatrix> apriori_;
+  std::vector<Foretold> foretold_;
   std::vector<unsigned char> sound_;
   RecentRows recent_;
   Window window_;

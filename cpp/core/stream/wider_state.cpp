@@ -78,7 +78,8 @@ Arrays with_outputs(const Arrays& state, Index count) {
     const std::string what = plain(name);
     if (what == "theta" || what == "beta" || what == "recent_targets")
       wider.put(name, with_columns(values, values.cols(), count));
-    else if (what == "cost" || what == "target_mean" || what == "level" || what == "error_squares")
+    else if (what == "cost" || what == "target_mean" || what == "level" || what == "error_squares" ||
+             what == "coverage")
       wider.put(name, with_rows(values, count));
     else if (what == "kept_rows")
       wider.put(name, with_columns(values, values.cols() - 1, count));  // before the weight

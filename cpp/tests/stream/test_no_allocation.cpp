@@ -67,11 +67,13 @@ void predict_then_learn_without_allocation(const OnlineSettings& settings, Index
   RowMatrix mean(n, outputs), variance(with_variance ? n : 0, outputs);
   const Index memories = static_cast<Index>(settings.forgetting.size());
   RowMatrix members = RowMatrix::Constant(n, outputs * memories, std::nan(""));  // of each memory, until targets come
+  RowMatrix said = RowMatrix::Constant(with_variance ? n : 0, 2 * outputs, std::nan("")), half(0, outputs);
   std::vector<std::int64_t> sizes(n);
-  prequential(model, X, Y, v, delay, 0, warm, mean, variance, members, sizes.data());
+  Foretelling out{mean, variance, half, 0.0, members, said, sizes.data()};
+  prequential(model, X, Y, v, delay, 0, warm, out);
   {
     const NoMalloc guard;
-    prequential(model, X, Y, v, delay, warm, n + delay, mean, variance, members, sizes.data());
+    prequential(model, X, Y, v, delay, warm, n + delay, out);
   }
   CHECK(model.rows_seen() == n);
   CHECK(!with_variance || variance.bottomRows(n - warm).minCoeff() > 0);

@@ -15,6 +15,7 @@ from .arrays import Array
 from .estimator import in_precision_of
 from .expansion import Expansion
 from .kernel import parameter, parameters, warn_of_scales
+from .left_out import LeftOut, check_coverage
 from .probabilities import softmax
 from .validation import (
     as_targets,
@@ -102,6 +103,10 @@ class Regression(RegressorMixin, Supervised):
         """Mean and variance of a new observation at each row, (n, outputs)."""
         raise NotImplementedError
 
+    def _std_factor(self) -> Any:
+        """Factor that makes the standard deviations right on average, one an output."""
+        return 1.0
+
     def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
         """Predict, optionally with the standard deviation of a new observation.
 
@@ -111,7 +116,8 @@ class Regression(RegressorMixin, Supervised):
         return_std : bool, default=False
             Also the standard deviation: that of the model, of what the basis does not span at x, and of the noise,
             together (Jung & Polani 2006, the augmented predictive variance).  Far from the basis it returns to the
-            prior's; that of OROLS, which has no prior, to that of the constant.
+            prior's; that of OROLS, which has no prior, to that of the constant.  Of batch models one factor makes it
+            right on average over rows of the fit, each left out.
 
         Returns
         -------
@@ -123,12 +129,54 @@ class Regression(RegressorMixin, Supervised):
             return in_precision_of(X, self._columns(self._scores(X)))
         self._needs_all("the standard deviation")
         mean, variance = self._mean_and_variance(self._rows(X))
-        return in_precision_of(X, self._columns(mean), self._columns(np.sqrt(variance)))
+        return in_precision_of(X, self._columns(mean), self._columns(np.sqrt(variance) * self._std_factor()))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+
+class Intervals(Regression):
+    """Standard deviations and intervals calibrated by rows of the fit, each left out."""
+
+    def _left_out(self) -> LeftOut | None:
+        """Standardised errors of these rows; None of a model saved by an older version."""
+        raise NotImplementedError
+
+    def _std_factor(self) -> Any:
+        left_out = self._left_out()
+        return 1.0 if left_out is None else left_out.rms
+
+    def predict_interval(self, X: ArrayLike, coverage: float = 0.9) -> tuple[Any, Any]:
+        """Return an interval for a new observation at each row.
+
+        It is as many standard deviations wide to both sides as contain ``coverage`` of the rows of the fit, each
+        left out, whatever the distribution of the errors.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        coverage : float, default=0.9
+            Probability with which an interval contains its observation, on average over rows like those of the fit.
+
+        Returns
+        -------
+        lower, upper : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        """
+        coverage = check_coverage(coverage)
+        self = at_this_moment(self)
+        self._fitted()
+        self._needs_all("predict_interval")
+        mean, variance = self._mean_and_variance(self._rows(X))
+        left_out = self._left_out()
+        if left_out is None:
+            raise ValueError(
+                "predict_interval needs errors of rows left out, which this model does not have: it was saved by an "
+                "older version; fit it again"
+            )
+        half = np.sqrt(variance) * left_out.quantile(coverage)
+        return in_precision_of(X, self._columns(mean - half), self._columns(mean + half))
 
 
 @parameters
@@ -241,6 +289,45 @@ class Probabilities(Classification):
         if len(self.classes_) == 1:  # of a stream that begins
             return in_precision_of(X, np.ones_like(scores))
         return in_precision_of(X, softmax(scores, self.temperature_))
+
+
+class Sets(Probabilities):
+    """Sets of classes calibrated by rows of the fit, each left out."""
+
+    def _doubts(self) -> LeftOut | None:
+        """1 - the probability of the own class of these rows; None of a model saved by an older version."""
+        raise NotImplementedError
+
+    def predict_set(self, X: ArrayLike, coverage: float = 0.9) -> NDArray[np.bool_]:
+        """Return the classes that each row may have: a set that contains its class with a given probability.
+
+        The most probable class, and all that are as probable as the own class of ``coverage`` of the rows of the fit,
+        each left out.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        coverage : float, default=0.9
+            Probability with which a set contains the row's class, on average over rows like those of the fit.
+
+        Returns
+        -------
+        sets : ndarray of bool of shape (n_samples, n_classes)
+            In the order of ``classes_``.
+        """
+        coverage = check_coverage(coverage)
+        self = at_this_moment(self)
+        probabilities = np.asarray(self.predict_proba(X), dtype=np.float64)
+        self._needs_all("predict_set")
+        doubts = self._doubts()
+        if doubts is None:
+            raise ValueError(
+                "predict_set needs probabilities of rows left out, which this model does not have: it was saved by an "
+                "older version; fit it again"
+            )
+        sets: NDArray[np.bool_] = probabilities >= 1.0 - doubts.quantile(coverage)[0]
+        sets[np.arange(len(sets)), probabilities.argmax(axis=1)] = True
+        return sets
 
 
 class IncrementalRegression(Regression):

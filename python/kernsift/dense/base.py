@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,8 +15,9 @@ from ..base.arrays import Array
 from ..base.canonical import Table, canonical_table, draw_seed
 from ..base.expansion import Expansion, KernelExpansion
 from ..base.kernel import SCALES, parameter, parameters, resolve_gamma, wants_learning
-from ..base.probabilities import fit_temperature
-from ..base.targets import Probabilities, Regression, Rows
+from ..base.left_out import LeftOut
+from ..base.probabilities import fit_temperature, softmax
+from ..base.targets import Intervals, Rows, Sets
 from ..base.validation import (
     POSITIVE,
     check_rows,
@@ -45,6 +46,15 @@ def robust_weights(problem: Any, weight: Array, alpha: float) -> Array:
             stacklevel=2,
         )
     return factor
+
+
+class Units(NamedTuple):
+    """Units of weight of rows left out: errors, 1 - leverages, what they weigh in the fit, the rows' given weights."""
+
+    errors: Array  # (n, outputs)
+    slack: Array
+    leaves: Array
+    given: Array
 
 
 @parameters
@@ -236,6 +246,15 @@ class BatchLSSVM(Racing, Expansion):
         """Residuals (n, outputs) and 1 - leverage (n,) of all rows given to fit."""
         raise NotImplementedError
 
+    def _units_left_out(self) -> Units:
+        """One unit of weight of each row of positive weight left out, as if it were one of equal rows."""
+        used = self._sample_weight > 0
+        residual, slack = (part[used] for part in self._rows_of_fit())
+        given = self._sample_weight[used]
+        part = 1.0 / np.maximum(given, 1.0)
+        unit = np.maximum(1.0 - part * (1.0 - slack), np.finfo(float).eps)
+        return Units(residual / unit[:, None], unit, part * self.weights_[used], given)
+
     def _dense_slack(self, factor: Array, v: Array) -> Array:
         """1 - leverage of rows of weight v with a kernel each, from the factor of their system."""
         settings: dict[str, Any] = {"alpha": self.alpha_, "fit_intercept": self._has_intercept}
@@ -270,15 +289,24 @@ def _from_version_0_1(state: dict[str, Any]) -> dict[str, Any]:
     return {**parts, "_expansion": expansion}
 
 
-class BatchRegressor(Regression, BatchLSSVM):
+class BatchRegressor(Intervals, BatchLSSVM):
     """Fit and predict of the two regressors."""
 
     def _mean_and_variance(self, X: Array) -> tuple[Array, Array]:
         model = self._fitted()
         return model.predict(X), self._relative_variance(X)[:, None] * model.noise_variance
 
+    def _left_out(self) -> LeftOut | None:
+        if "left_out" not in self._cache:
+            unit = self._units_left_out()
+            model = (1.0 - unit.slack) / (unit.leaves * unit.slack)
+            # noise by the given weight: to a robust fit outliers are errors to expect
+            self._cache["left_out"] = LeftOut.of(unit.errors, model, self._fitted().noise_variance, unit.given)
+        left_out: LeftOut = self._cache["left_out"]
+        return left_out
 
-class BatchClassifier(Probabilities, BatchLSSVM):
+
+class BatchClassifier(Sets, BatchLSSVM):
     """Fit and probabilities of the two classifiers."""
 
     _codes: NDArray[np.intp]  # of the rows of the fit
@@ -297,11 +325,19 @@ class BatchClassifier(Probabilities, BatchLSSVM):
         if self._temperature is not None:
             return self._temperature
         if "temperature" not in self._cache:
-            used = self._sample_weight > 0
-            residual, slack = (part[used] for part in self._rows_of_fit())
-            weight = self._sample_weight[used]
-            unit = 1.0 - (1.0 - slack) / np.maximum(weight, 1.0)
-            codes = self._codes[used]
-            scores = self._targets_of(codes) - residual / np.maximum(unit, np.finfo(float).eps)[:, None]
+            scores, codes, weight = self._scores_left_out()
             self._cache["temperature"] = fit_temperature(scores, codes, weight)
         return float(self._cache["temperature"])
+
+    def _doubts(self) -> LeftOut:
+        if "doubts" not in self._cache:
+            scores, codes, weight = self._scores_left_out()
+            self._cache["doubts"] = LeftOut.of_classes(softmax(scores, self.temperature_), codes, weight)
+        doubts: LeftOut = self._cache["doubts"]
+        return doubts
+
+    def _scores_left_out(self) -> tuple[Array, NDArray[np.intp], Array]:
+        """Scores of the rows of the fit, each left out, with their classes and weights."""
+        unit = self._units_left_out()
+        codes = self._codes[self._sample_weight > 0]
+        return self._targets_of(codes) - unit.errors, codes, unit.given

@@ -14,6 +14,7 @@ from .. import _core
 from ..base.arrays import Array
 from ..base.canonical import Table, canonical_table
 from ..base.kernel import parameter, parameters
+from ..base.left_out import LeftOut, kernels_on
 from ..base.memory import ROW_VECTORS, check_memory
 from ..base.targets import Rows
 from ..base.validation import COUNT, NOT_NEGATIVE, Interval, RealNotInt
@@ -111,7 +112,11 @@ class _SparseLSSVM(BatchLSSVM):
         coef, intercept, cost = (self._solution.pop(name) for name in ("coef", "intercept", "cost"))
         self._keep_model(X, self.basis_indices_, coef, intercept, cost)
         if not self.keep_path:
+            self._finish()
             del self._path, self._training
+
+    def _finish(self) -> None:
+        """What needs the rows of the fit, which go."""
 
     def _choose(self, sizes: NDArray[np.int64], loo: Array) -> int:
         """Place in the path of the model to keep: the largest allowed, or the smallest before the error rises."""
@@ -249,7 +254,48 @@ class _SparseLSSVM(BatchLSSVM):
         return 1.0 + spread + delta / self.alpha_  # [MATH 1.9]
 
 
-class SparseLSSVMRegressor(BatchRegressor, _SparseLSSVM):
+class _Pruned(BatchRegressor, _SparseLSSVM):
+    """What calibrates a pruned regressor."""
+
+    def _finish(self) -> None:
+        self._left_out()
+
+    def _left_out(self) -> LeftOut | None:
+        solved = self._solved()
+        if "scores" not in solved:
+            if not hasattr(self, "_training"):  # a file of an older version
+                return None
+            errors, model, weight = self._rows_left_out(solved)
+            found = LeftOut.of(errors, model, self._fitted().noise_variance, weight)
+            solved["scores"], solved["counts"] = found.scores, found.weight
+        return LeftOut(solved["scores"], solved["counts"])
+
+    def _rows_left_out(self, solved: dict[str, Any]) -> tuple[Array, Array, Array]:
+        """Errors of the rows of positive weight, each left out, the model's variance there, and the given weights.
+
+        With a row goes the kernel on it.
+        """
+        used, unit = np.flatnonzero(self._sample_weight > 0), self._units_left_out()
+        X = np.ascontiguousarray(self._training[0][used])
+        if "weight" in solved:  # SLS: rows without a kernel had no part, and a kernel goes with its row
+            model = (1.0 - unit.slack) / (unit.leaves * unit.slack)
+            out = unit.slack == 1.0
+            model[out] = self._relative_variance(np.ascontiguousarray(X[out])) - 1.0
+            return unit.errors, model, unit.given
+        vectors = np.ascontiguousarray(self.basis_vectors_[solved["pivots"]])
+        basis = {"kernel": self._kernel(), "vectors": vectors, "L": solved["L"]}
+        Y, v = np.ascontiguousarray(self._training[1][used]), np.ascontiguousarray(self.weights_[used])
+        offset = v @ Y / v.sum()
+        rows: dict[str, Any] = {"X": X, "Y": Y, "weight": v, "offset": offset}
+        sums = _core.normal_sums(**basis, **rows, fast=False, whitened=True)
+        facts: dict[str, Any] = {"count": len(X), "precision": 0.0, "fit_intercept": self._has_intercept}
+        problem = _core.RidgeProblem(**sums, offset=offset, **facts)
+        own = kernels_on(vectors, X, self._sample_weight[used])
+        found = problem.left_out(**basis, X=X, Y=Y, leaves=unit.leaves, own=own, alpha=self.alpha_)
+        return *found, unit.given
+
+
+class SparseLSSVMRegressor(_Pruned):
     """Least-squares support vector regression on a few kernels, pruned from many along an exact path.
 
     Kernels are removed one after another (or a fraction at a time) [1]_ while the squared errors of *all* rows go on

@@ -9,14 +9,16 @@ from numpy.typing import ArrayLike
 
 from ..base.arrays import Array
 from ..base.kernel import parameter, parameters
-from ..base.targets import Classification, Regression, Rows
+from ..base.left_out import LeftOut
+from ..base.probabilities import fit_temperature, softmax
+from ..base.targets import Intervals, Rows, Sets
 from .orols_base import OROLSBase
 
 # Rows of a kernel block made in Python (the variance of the predictions).
 _BLOCK = 1024
 
 
-class OROLSRegressor(Regression, OROLSBase):
+class OROLSRegressor(Intervals, OROLSBase):
     """Order-recursive orthogonal least squares regression: kernels chosen one by one, the ridge with them.
 
     From a constant, each step adds the kernel column that the selection rule prefers, orthogonalised against those
@@ -127,8 +129,14 @@ class OROLSRegressor(Regression, OROLSBase):
         found = self._select(rows.X, [rows.targets], rows.weight)[0]
         self._keep_one(rows.X, found)
         self._spread = found["spread"]
+        errors, model, weight = (found[f"left_out_{name}"] for name in ("errors", "model", "weight"))
+        self._calibration = LeftOut.of(errors, model, found["noise"], weight)
 
     _spread: Array  # S with SS' the covariance of the coefficients, in units of the noise
+    _calibration: LeftOut | None = None
+
+    def _left_out(self) -> LeftOut | None:
+        return self._calibration
 
     def _mean_and_variance(self, X: Array) -> tuple[Array, Array]:
         relative = np.empty(len(X))
@@ -152,7 +160,7 @@ class OROLSRegressor(Regression, OROLSBase):
 
 
 @parameters
-class OROLSClassifier(Classification, OROLSBase):
+class OROLSClassifier(Sets, OROLSBase):
     """Order-recursive orthogonal least squares classification on ±1 targets, one column a class.
 
     Parameters
@@ -186,8 +194,8 @@ categorical_features, periods, random_state
 
     Notes
     -----
-    There is no ``partial_fit``; see :class:`OROLSRegressor`. For probabilities wrap the estimator in
-    :class:`sklearn.calibration.CalibratedClassifierCV`.
+    There is no ``partial_fit``; see :class:`OROLSRegressor`. Probabilities are a softmax of the scores with one
+    temperature, fitted to rows that no selection saw where rows are few or kernels many, else to left-out scores.
 
     Examples
     --------
@@ -203,12 +211,36 @@ categorical_features, periods, random_state
 
     def _fit_rows(self, rows: Rows) -> None:
         if self._flat or self.basis == "shared":
-            self._keep_one(rows.X, self._select(rows.X, [rows.targets], rows.weight)[0])
+            found = self._select(rows.X, [rows.targets], rows.weight)
+            self._keep_one(rows.X, found[0])
             self.class_basis_ = [np.arange(self.n_basis_)] * rows.targets.shape[1]
         else:
             columns = [np.ascontiguousarray(column[:, None]) for column in rows.targets.T]
-            self._keep_classes(rows.X, self._select(rows.X, columns, rows.weight))
+            found = self._select(rows.X, columns, rows.weight)
+            self._keep_classes(rows.X, found)
         self.n_basis_per_class_ = np.array([len(b) for b in self.class_basis_])
+        self._calibrate(rows, found)
+
+    def _calibrate(self, rows: Rows, found: list[dict[str, Any]]) -> None:
+        """Fit the temperature to rows left out of every selection."""
+        common = found[0]["left_out_rows"]
+        for other in found[1:]:
+            common = np.intersect1d(common, other["left_out_rows"])
+        errors, weight = [], np.empty(len(common))
+        for one in found:
+            order = np.argsort(one["left_out_rows"])
+            place = order[np.searchsorted(one["left_out_rows"], common, sorter=order)]
+            errors.append(one["left_out_errors"][place])
+            weight = one["left_out_weight"][place]
+        targets = np.ascontiguousarray(rows.targets[common])
+        scores, codes = targets - np.hstack(errors), self._codes_of(targets)
+        self.temperature_ = fit_temperature(scores, codes, weight)
+        self._calibration = LeftOut.of_classes(softmax(scores, self.temperature_), codes, weight)
+
+    _calibration: LeftOut | None = None
+
+    def _doubts(self) -> LeftOut | None:
+        return self._calibration
 
     def _keep_classes(self, X: Array, found: list[dict[str, Any]]) -> None:
         """Take over one model a class on the union of their kernels."""

@@ -163,7 +163,9 @@ class OROLSBase(ForwardParameters, Expansion):
                 kernels, **rows, candidates=allowed, rows=table.n_weighted, seed=seed, **self._settings(len(table.X))
             )
             result["chosen"] = table.rows[result["chosen"]]
-            for name in ("coef", "intercept"):
+            left_out = result["left_out_rows"]
+            result["left_out_rows"], result["left_out_weight"] = table.rows[left_out], table.weight[left_out]
+            for name in ("coef", "intercept", "left_out_errors"):
                 result[name] *= unit
             for name in ("gcv_path", "rss_path", "rss", "cost", "noise"):
                 result[name] *= unit * unit

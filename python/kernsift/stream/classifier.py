@@ -127,7 +127,7 @@ swap_until, exact_rows, oversample, hysteresis, forgetting, linear, learn_rows, 
                 new._validate_params()
             had = 0 if new._core is None else new._core.n_outputs
             rows = new._next(X, y, sample_weight, classes)
-            scores, _, n_basis = new._predict_then_learn(rows, delay, False)
+            scores, _, n_basis, _ = new._predict_then_learn(rows, delay)
         if self._order is None:
             y_pred = self._label_of(scores)
         else:

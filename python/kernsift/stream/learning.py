@@ -26,6 +26,8 @@ class Prequential(NamedTuple):
     error: Array
     n_basis: NDArray[np.int64]
     std: Array | None
+    lower: Array | None = None
+    upper: Array | None = None
 
 
 def check_delay(delay: Any) -> None:
@@ -119,9 +121,13 @@ class Learning(CallbackSupport, OnlineParameters, Course):
     # --- predict, then learn ---
 
     def _predict_then_learn(
-        self, rows: Rows, delay: int, return_std: bool
-    ) -> tuple[Array, Array | None, NDArray[np.int64]]:
-        """Predict each row, then learn the one `delay` before it."""
+        self, rows: Rows, delay: int, return_std: bool = False, quantile: float = 0.0
+    ) -> tuple[Array, Array | None, NDArray[np.int64], Array]:
+        """Predict each row, then learn the one `delay` before it.
+
+        Returns predictions, their variances, the numbers of kernels, and half the widths of intervals of the coverage
+        whose normal ``quantile`` is given.
+        """
         n, delay = len(rows.X), min(int(delay), len(rows.X))
         if self._core is None:
             self._check_beyond_the_papers()
@@ -129,10 +135,11 @@ class Learning(CallbackSupport, OnlineParameters, Course):
         check_rows(self._core.kernel, rows.X, self._core.settings["linear"])
         self._admit_to_trial(rows.X)
         # a window forgets a row before it predicts the new one, and the result must be that of `predict`
-        blocks = delay == 0 and not return_std and self.window is None
+        blocks = delay == 0 and not return_std and not quantile and self.window is None
         mean, n_basis = np.empty(rows.targets.shape), np.zeros(n, dtype=np.int64)
-        variance = np.empty(rows.targets.shape) if return_std else None
-        memory = Arrivals(rows, delay)
+        variance = np.empty(rows.targets.shape) if return_std or quantile else None
+        half = np.empty(rows.targets.shape if quantile else (0, 0))
+        memory = Arrivals(rows, delay, quantile)
         for part in self._stretches(slice(0, n), rows.weight):
             block = rows.part(part)
             if blocks:
@@ -148,12 +155,14 @@ class Learning(CallbackSupport, OnlineParameters, Course):
             mean[now], n_basis[now] = found[0][now], found[2][now]
             if variance is not None:
                 variance[now] = found[1][now]
+            if quantile:
+                half[now] = found[3][now]
             others = None
             if self._challenger is not None:
                 memory.step(self._challenger, False, step, last)
                 others = memory.mean(self._challenger)[part]
             self._after(memory.mean(self._core)[part], others, block)
-        return mean, variance, n_basis
+        return mean, variance, n_basis, half
 
     # --- one row ---
 
@@ -187,15 +196,17 @@ class Learning(CallbackSupport, OnlineParameters, Course):
 class Arrivals:
     """What each core predicted when the rows of a call came, and by which of its memories: a target may be late."""
 
-    def __init__(self, rows: Rows, delay: int) -> None:
-        self.rows, self.delay = rows, delay
-        self._of: dict[Any, tuple[Array, Array]] = {}
+    def __init__(self, rows: Rows, delay: int, quantile: float) -> None:
+        self.rows, self.delay, self.quantile = rows, delay, quantile
+        self._of: dict[Any, tuple[Array, Array, Array]] = {}
 
-    def _arrays(self, core: Any) -> tuple[Array, Array]:
+    def _arrays(self, core: Any) -> tuple[Array, Array, Array]:
         if core not in self._of:
             n, outputs = self.rows.targets.shape
-            members = np.full((n, outputs * len(core.memories[0])), np.nan) if self.delay else np.empty((0, 0))
-            self._of[core] = np.full((n, outputs), np.nan), members
+            late = n if self.delay else 0
+            members = np.full((late, outputs * len(core.memories[0])), np.nan)
+            said = np.full((n if self.quantile else 0, 2 * outputs), np.nan)
+            self._of[core] = np.full((n, outputs), np.nan), members, said
         return self._of[core]
 
     def mean(self, core: Any) -> Array:
@@ -204,8 +215,8 @@ class Arrivals:
 
     def step(self, core: Any, return_std: bool, first: int, last: int) -> Any:
         """Let a core predict and learn: step i predicts row i and learns row i - delay."""
-        mean, members = self._arrays(core)
-        found = core.prequential(*self.rows, self.delay, return_std, first, last, members)
+        mean, members, said = self._arrays(core)
+        found = core.prequential(*self.rows, self.delay, return_std, first, last, members, said, self.quantile)
         now = slice(first, min(last, len(mean)))
         mean[now] = found[0][now]
         return found

@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..base.arrays import Array
+from ..base.estimator import in_precision_of
+from ..base.left_out import normal_quantile
 from ..base.targets import IncrementalRegression
 from ..base.threads import n_threads
-from ..base.validation import as_targets, check_array, transaction
+from ..base.validation import as_targets, at_this_moment, check_array, transaction
 from .learning import Prequential, check_delay
 from .online_model import OnlineModel
 
@@ -166,6 +168,7 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
         *,
         delay: int = 0,
         return_std: bool = False,
+        coverage: float | None = None,
         target_lags: int = 0,
     ) -> Prequential:
         """Predict each row, then learn it: the honest error of a stream, and the model moves on.
@@ -178,6 +181,8 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
             Rows until a target is known: row i is predicted before row ``i - delay`` is learned.
         return_std : bool, default=False
             Also the standard deviation of each prediction.
+        coverage : float, optional
+            Also an interval for each row, made before its target is known, as :meth:`predict_interval` does.
         target_lags : int, default=0
             So many of the last known targets become features behind those of X, the latest first: for series with a
             memory of their own.  With ``delay`` the latest is that of the row before the last ``delay`` ones.  The same
@@ -186,8 +191,8 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
         Returns
         -------
         Prequential
-            Named tuple ``y_pred, error, n_basis, std``: predictions, ``y - y_pred``, kernels before each row, and
-            the standard deviations or None.
+            Named tuple ``y_pred, error, n_basis, std, lower, upper``: predictions, ``y - y_pred``, kernels before each
+            row, and the standard deviations and intervals or None.
 
         Notes
         -----
@@ -197,16 +202,19 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
         it weighs them by what they would predict when the target is there.
         """
         check_delay(delay)
+        quantile = 0.0 if coverage is None else normal_quantile(coverage)
         with transaction(self) as new:
             if new._core is None:
                 new._validate_params()
             X = new._with_lags(X, y, int(delay), target_lags)
             rows = new._next(X, y, sample_weight)
-            if return_std and not new._ridge() > 0:
-                raise ValueError("prequential(return_std=True) needs alpha > 0: without a ridge there is no prior")
-            mean, variance, n_basis = new._predict_then_learn(rows, delay, return_std)
-        std = None if variance is None else self._columns(np.sqrt(variance))
-        return Prequential(self._columns(mean), self._columns(rows.targets - mean), n_basis, std)
+            for asked, name in ((return_std, "return_std=True"), (quantile > 0, f"coverage={coverage!r}")):
+                if asked and not new._ridge() > 0:
+                    raise ValueError(f"prequential({name}) needs alpha > 0: without a ridge there is no prior")
+            mean, variance, n_basis, half = new._predict_then_learn(rows, delay, return_std, quantile)
+        std = self._columns(np.sqrt(variance)) if return_std and variance is not None else None
+        bounds = (self._columns(mean - half), self._columns(mean + half)) if quantile else (None, None)
+        return Prequential(self._columns(mean), self._columns(rows.targets - mean), n_basis, std, *bounds)
 
     def update(self, x: Array, y: float | Array, sample_weight: float = 1.0) -> None:
         """Learn one row without scikit-learn's validation, in microseconds.
@@ -263,6 +271,32 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
         """
         mean = self._scores_of_one(x)
         return mean.item() if self._flat else mean
+
+    def predict_interval(self, X: ArrayLike, coverage: float = 0.9) -> tuple[Any, Any]:
+        """Return an interval for a new observation at each row.
+
+        It is as many standard deviations wide to both sides as contained ``coverage`` of the rows learned lately, each
+        compared before it was learned: the width grows with every row outside and shrinks with every row inside, so
+        that in the long run the part ``coverage`` is inside, whatever the stream does.  That holds for 0.5, 0.8, 0.9,
+        0.95 and 0.99; widths between these are interpolated.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        coverage : float, default=0.9
+            Part of the rows to come whose targets the intervals contain.
+
+        Returns
+        -------
+        lower, upper : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        """
+        quantile = normal_quantile(coverage)
+        self = at_this_moment(self)
+        self._fitted()
+        self._needs_all("predict_interval")
+        self._needs_ridge("predict_interval")
+        mean, half = self._fitted().predict_with_variance(self._rows(X), n_threads(self.n_jobs), quantile)
+        return in_precision_of(X, self._columns(mean - half), self._columns(mean + half))
 
     def _mean_and_variance(self, X: Array) -> tuple[Array, Array]:
         self._needs_ridge("predict(return_std=True)")

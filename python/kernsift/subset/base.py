@@ -39,7 +39,8 @@ from .mean import fit_mean
 from .parameters import SubsetParameters
 from .polish import check_polish, polish
 from .pruned import NEXT, PLENTY, Path, enough, errors_along, sizes_below
-from .state import FAST_GROWTH, LOO_GRID, Basis, Sketch, SubsetState, ready
+from .sketched import Sketched
+from .state import FAST_GROWTH, LOO_GRID, Basis, SubsetState, ready
 
 _EPS = np.finfo(np.float64).eps
 # max_basis="auto" begins with _FIRST kernels, and goes down the path to _SMALLEST before it goes up.
@@ -48,7 +49,7 @@ _FIRST, _SMALLEST = 500, 60
 _MAY_CHANGE = ("alpha", "keep_path", "keep_sums", "loss", "n_jobs")
 
 
-class SubsetBase(SubsetParameters, Expansion):
+class SubsetBase(Sketched, SubsetParameters, Expansion):
     """Parameters, basis, state and solution; the subclasses say what a target is."""
 
     # --- the basis ---
@@ -160,7 +161,7 @@ class SubsetBase(SubsetParameters, Expansion):
         self._begin(basis, path)
         rows, growth = (table.X, table.targets, table.weight), basis.growth()
         if path is not None and (growth < FAST_GROWTH or len(basis.vectors) == 1):
-            state = self._with_sketch(path.at(len(basis.vectors), basis), *rows)
+            state = replace(path.at(len(basis.vectors), basis), sketch=self._sketch(*rows))
         else:
             fast = path is None and growth < FAST_GROWTH
             if isinstance(self.alpha, Real):  # rounding far below the ridge, or exact sums
@@ -169,12 +170,6 @@ class SubsetBase(SubsetParameters, Expansion):
             out = None if self.keep_sums else basis.spare
             state = SubsetState.of(basis, *rows, fast=fast, sketch=sketch, out=out, threads=threads)
         return replace(state, n_rows=len(table.given), n_weighted=table.n_weighted)
-
-    def _sketch(self, X: Array, targets: Array, weight: Array) -> Sketch | None:
-        return None
-
-    def _with_sketch(self, state: SubsetState, X: Array, targets: Array, weight: Array) -> SubsetState:
-        return state
 
     def _add(self, states: list[SubsetState]) -> None:
         for state in states:
@@ -226,6 +221,7 @@ class SubsetBase(SubsetParameters, Expansion):
         self.n_samples_seen_ = state.n_rows
         self._coef, self._intercept = found["coef"], found["intercept"]
         self._cost, self._noise = found["cost"], found["noise_variance"]
+        self._cache = {}  # filled on first use
 
     def _select_basis(self, X: ArrayLike, y: ArrayLike | None, sample_weight: Any, *classes: Any) -> None:
         self._validate_params()
@@ -394,11 +390,14 @@ class SubsetBase(SubsetParameters, Expansion):
     _ridge: Array | None = None  # with keep_sums=False, in the place of the sums: the ridge's factor
     _in_single = True
     _history = ("path_", "log_loss_")
+    _cache: dict[str, Any]
     log_loss_: dict[str, float]  # of a classifier
     temperature_: float
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
+        if "_cache" in state:
+            state["_cache"] = {}
         if self.keep_path == "memory":
             state.pop("_path", None)
         return state

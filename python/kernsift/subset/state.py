@@ -16,13 +16,15 @@ from ..base.memory import ROW_VECTORS, check_memory
 from ..io.plain import record
 from ..select.task import GIVEN_TOL
 
-# Rows a classifier's state carries along to calibrate its probabilities on.
+# Rows a state carries along to calibrate standard deviations, intervals and probabilities on.
 SKETCH = 1000
 # alpha="loo" looks through these multiples of the largest eigenvalue.
 LOO_GRID = np.geomspace(1e2, 1e-12, 57)
 # Sums in kernel coordinates are taken while their rounding grows by less than this on the way to M.
 FAST_GROWTH = 1e8
 _EPS = np.finfo(np.float64).eps
+_KEYED = 65536  # rows whose keys are made at a time
+_PLENTY = 4
 
 
 @record("Basis")
@@ -100,23 +102,29 @@ class Basis:
 @record("Sketch")
 @dataclass(frozen=True)
 class Sketch:
-    """Rows of the smallest keys, with their class codes and weights: the same whatever the order and the parts."""
+    """Rows of the smallest keys, with their targets and weights: the same whatever the order and the parts.
+
+    ``codes`` holds the place of each row's class, (n,), or of a regressor the targets, (n, outputs).
+    """
 
     keys: NDArray[np.uint64]
-    codes: NDArray[np.intp]
+    codes: NDArray[Any]
     weight: Array
     X: Array
 
     @classmethod
-    def of(
-        cls, X: Array, codes: NDArray[np.intp], weight: Array, units: Array | None = None, most: int = SKETCH
-    ) -> Self:
+    def of(cls, X: Array, codes: NDArray[Any], weight: Array, units: Array | None = None, most: int = SKETCH) -> Self:
         """Take the rows of positive weight with the smallest distinct keys, of rows in units of their own.
 
         These are rounded to single precision, so that a change of the columns' scales changes no key.
         """
-        keyed = X if units is None else (X * units).astype(np.float32).astype(np.float64)
-        return cls(_core.row_keys(keyed, 0), codes, weight, X)._smallest(most)
+        if units is None:
+            keys = _core.row_keys(X, 0)
+        else:
+            parts = (X[i : i + _KEYED] for i in range(0, len(X), _KEYED))
+            rounded = ((part * units).astype(np.float32).astype(np.float64) for part in parts)
+            keys = np.concatenate([_core.row_keys(part, 0) for part in rounded])
+        return cls(keys, codes, weight, X)._smallest(most)
 
     def merge(self, other: Self) -> Self:
         """Take the smallest keys of two sketches."""
@@ -125,11 +133,16 @@ class Sketch:
 
     def _smallest(self, most: int = SKETCH) -> Self:
         rows = np.flatnonzero(self.weight > 0)
-        keys = np.unique(self.keys[rows])
+        keys = self.keys[rows]
+        if len(keys) > _PLENTY * most:  # the smallest of many, equal rows among them
+            near = np.unique(keys[keys <= np.partition(keys, _PLENTY * most)[_PLENTY * most]])
+            keys = near if len(near) > most else keys
+        keys = np.unique(keys)
         if len(keys) > most:
             rows = rows[self.keys[rows] <= keys[most - 1]]
-        # equal rows of one class become one
-        labels = np.stack([self.keys[rows], self.codes[rows].astype(np.uint64)], axis=1)
+        # equal rows of one class, or with equal targets, become one
+        codes = np.ascontiguousarray(self.codes[rows]).reshape(len(rows), -1).view(np.uint64)
+        labels = np.concatenate([self.keys[rows, None], codes], axis=1)
         _, first, group = np.unique(labels, axis=0, return_index=True, return_inverse=True)
         total: Array = np.bincount(group.ravel(), self.weight[rows], len(first)).astype(np.float64)
         kept = rows[first]
@@ -236,7 +249,8 @@ class SubsetState:
             )
         if not (self.has_sums and other.has_sums):
             raise ValueError("a model with keep_sums=False has no sums to merge; fit it with keep_sums=True")
-        if self.z.shape != other.z.shape or (self.sketch is None) != (other.sketch is None):
+        kinds = {s.sketch.codes.ndim for s in (self, other) if s.sketch is not None}
+        if self.z.shape != other.z.shape or len(kinds) > 1:
             raise ValueError(f"the states have {self.z.shape[1]} and {other.z.shape[1]} outputs, or other classes")
         first, second = (other, self) if self.weight == 0 < other.weight else (self, other)
         shift = second.offset - first.offset if second.weight > 0 else np.zeros_like(first.offset)

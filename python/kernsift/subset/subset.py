@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any, Self
 
-import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
 from ..base.arrays import Array
 from ..base.canonical import Table
-from ..base.kernel import is_scale_free, parameter, parameters
-from ..base.probabilities import fit_temperature
-from ..base.targets import IncrementalClassification, IncrementalRegression
+from ..base.kernel import parameter, parameters
+from ..base.left_out import LeftOut, kernels_on
+from ..base.probabilities import fit_temperature, softmax
+from ..base.targets import IncrementalClassification, IncrementalRegression, Intervals, Sets
 from ..base.threads import n_threads
 from ..base.validation import transaction
 from .base import SubsetBase
 from .logistic import ROWS, fit_logistic, left_out_loss
-from .state import SKETCH, Sketch, SubsetState, ready
+from .state import SubsetState, ready
 
 
-class SubsetLSSVMRegressor(IncrementalRegression, SubsetBase):
+class SubsetLSSVMRegressor(IncrementalRegression, Intervals, SubsetBase):
     """Least-squares support vector regression on a chosen basis, exact over any number of rows.
 
     The subset of regressors: few kernels, all rows.  The rows enter through sums of bounded size, so that blocks,
@@ -197,9 +196,20 @@ class SubsetLSSVMRegressor(IncrementalRegression, SubsetBase):
         relative = problem.relative_variance(**self._basis.core, X=X, alpha=self.alpha_, threads=threads)
         return model.predict(X, threads), relative[:, None] * model.noise_variance
 
+    def _left_out(self) -> LeftOut | None:
+        sketch = self._state.sketch if self._state is not None else None
+        if sketch is None:  # a file of an older version
+            return None
+        if "left_out" not in self._cache:
+            own = kernels_on(self._basis.vectors, sketch.X, sketch.weight)
+            errors, model = self._leave_out(self._problem(), sketch, sketch.codes, own)
+            self._cache["left_out"] = LeftOut.of(errors, model, self._fitted().noise_variance, sketch.weight)
+        left_out: LeftOut = self._cache["left_out"]
+        return left_out
+
 
 @parameters
-class SubsetLSSVMClassifier(IncrementalClassification, SubsetBase):
+class SubsetLSSVMClassifier(IncrementalClassification, Sets, SubsetBase):
     """Least-squares support vector classification on a chosen basis, all classes on one.
 
     Regresses on ±1 targets, one column a class (one in all for two classes).  Probabilities are a softmax of the scores
@@ -302,24 +312,23 @@ cycles, keep_path, keep_sums, fit_intercept, n_jobs, validation, categorical_fea
         self.log_loss_ = {**self.log_loss_, "logistic": logistic}
         if logistic < self.log_loss_["squared"]:
             self._coef, self._intercept, self.temperature_ = found.coef, found.intercept, found.temperature
+            parts = softmax(found.left_out, found.temperature), rows.codes, rows.weight
+            self._calibration = LeftOut.of_classes(*parts)
 
-    def _sketch(self, X: Array, targets: Array, weight: Array, most: int = SKETCH) -> Sketch:
-        units = self._basis.kernel_arguments[1] if is_scale_free(self.gamma) else None
-        if units is not None and self._basis.kernel.name != "laplacian":  # whose distance is not squared
-            units = np.sqrt(units)
-        return Sketch.of(X, self._codes_of(targets), weight, units, most)
-
-    def _with_sketch(self, state: SubsetState, X: Array, targets: Array, weight: Array) -> SubsetState:
-        return replace(state, sketch=self._sketch(X, targets, weight))
+    def _marks(self, targets: Array) -> NDArray[Any]:
+        return self._codes_of(targets)
 
     def _take(self, state: SubsetState, problem: _core.RidgeProblem, alpha: float) -> None:
         super()._take(state, problem, alpha)
         sketch = state.sketch
         assert sketch is not None
-        targets = np.ascontiguousarray(self._targets_of(sketch.codes))
-        if self.keep_sums and not problem.above_rounding(alpha):
-            alpha = max(alpha, problem.precision * problem.largest)
-        rows: dict[str, Any] = {"X": sketch.X, "Y": targets, "weight": sketch.weight}
-        scores = ready(problem, alpha, *state.z.shape).left_out(**self._basis.core, **rows, alpha=alpha)
+        targets = self._targets_of(sketch.codes)
+        scores = targets - self._leave_out(problem, sketch, targets)[0]
         self.temperature_ = fit_temperature(scores, sketch.codes, sketch.weight)
         self.log_loss_ = {"squared": left_out_loss(scores, self.temperature_, sketch)}
+        self._calibration = LeftOut.of_classes(softmax(scores, self.temperature_), sketch.codes, sketch.weight)
+
+    _calibration: LeftOut | None = None
+
+    def _doubts(self) -> LeftOut | None:
+        return self._calibration

@@ -261,6 +261,21 @@ class KernelRegressor(RegressorMixin, Front):
         """
         return self._model().predict(X, return_std)
 
+    def predict_interval(self, X: ArrayLike, coverage: float = 0.9) -> tuple[Any, Any]:
+        """Return an interval for a new observation at each row; see :meth:`SubsetLSSVMRegressor.predict_interval`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        coverage : float, default=0.9
+
+        Returns
+        -------
+        lower, upper : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        """
+        lower, upper = self._model().predict_interval(X, coverage)
+        return lower, upper
+
     @available_if(_learns)
     @fit_context(prefer_skip_nested_validation=False)
     def partial_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -329,6 +344,21 @@ class KernelClassifier(ClassifierMixin, ClassWeights, Front):
         """
         probabilities: Array = self._model().predict_proba(X)
         return probabilities
+
+    def predict_set(self, X: ArrayLike, coverage: float = 0.9) -> NDArray[np.bool_]:
+        """Return the classes that each row may have; see :meth:`SubsetLSSVMClassifier.predict_set`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        coverage : float, default=0.9
+
+        Returns
+        -------
+        sets : ndarray of bool of shape (n_samples, n_classes)
+        """
+        sets: NDArray[np.bool_] = self._model().predict_set(X, coverage)
+        return sets
 
     def decision_function(self, X: ArrayLike) -> NDArray[Any]:
         """Return the scores: (n_samples,) for two classes, else (n_samples, n_classes).
