@@ -237,7 +237,8 @@ class Columns(Timed):
 
         rng = np.random.default_rng(SEED)
         self.K = np.asfortranarray(rng.standard_normal((n, m)))
-        self.more = rng.standard_normal((20, n))  # the first of them find their columns out of the caches
+        # the first of them find their columns out of the caches; a multiple of 8, so that none waits at the end
+        self.more = rng.standard_normal((24, n))
         self.y = rng.standard_normal(n)
         self.part = PseudoInverse(n)
         for column in self.K.T:

@@ -115,8 +115,7 @@ void bind_blocks_columns(py::module_& m) {
              Matrix Q, U;
              Vector h;
              s.locked(work_of_columns(s, 1), [&] {
-               OrthogonalBasis& basis = s.part.basis();
-               basis.settle();
+               const OrthogonalBasis& basis = s.part.basis();
                h = basis.h();
                U = basis.U();
                Q.resize(s.part.rows(), s.part.size());

@@ -34,6 +34,15 @@ class PseudoInverseMachine(RuleBasedStateMachine):
         assert self.part.append(k)
         self.K = np.column_stack([self.K, k])
 
+    @precondition(lambda self: self.K.shape[1] < 7 and len(self.Y) > 9)
+    @rule(near=st.integers(0, 9), pops=st.integers(0, 2))
+    def append_ten_unseen(self, near, pops):
+        """Of which one is near the span of the others; nothing asks for Q meanwhile."""
+        for j in range(10):
+            self.append(near=j == near)
+        for _ in range(pops):
+            self.pop()
+
     @precondition(lambda self: self.K.shape[1] > 0)
     @rule()
     def pop(self):
@@ -139,6 +148,18 @@ def test_the_best_ridge_is_the_lowest_of_a_grid(rng):
     h = columns.decomposition().h.max()
     grid = [columns.gcv(y, ridge=t) for t in h * np.geomspace(1e-6, 1e8, 300)]
     assert best <= min(grid) * (1 + 1e-6)
+
+
+def test_OROLS_10_columns_that_wait_are_orthogonal_to_all_before(rng):
+    K = rng.standard_normal((500, 21))
+    columns = PseudoInverse(500)
+    assert all(columns.append(k) for k in K.T)
+    Q, h, U = columns.decomposition()
+    for j in range(21):
+        q = K[:, j] - K[:, :j] @ np.linalg.lstsq(K[:, :j], K[:, j], rcond=None)[0]
+        np.testing.assert_allclose(Q[:, j], q, atol=1e-13)
+    np.testing.assert_allclose(Q @ U, K, atol=1e-13)
+    np.testing.assert_allclose(h, np.einsum("ij,ij->j", Q, Q), rtol=1e-14)
 
 
 def test_popping_nothing_is_an_error():

@@ -18,9 +18,6 @@ namespace {
 constexpr Index kRows = OrthogonalBasis::kRows, kColumns = OrthogonalBasis::kColumns;
 // Sums over the rows are made by at most this many tasks and added in their order.
 constexpr Index kMostTasks = 32;
-// A column that keeps more than this part of its squared norm has lost no digit to the subtraction, and is orthogonal
-// at once: rounding is 1.4 times as large beside it as beside the column given.
-constexpr double kOnceIsEnough = 0.5;
 // Below this many values of Q a read is over before a thread has started.
 constexpr Index kParallelValues = 1 << 20;
 
@@ -273,18 +270,33 @@ void OrthogonalBasis::pop() {
   residual_norm2_ = residual_.colwise().squaredNorm();
 }
 
+// A further column, orthogonal and final, of squared norm h; U is the caller's.
+void OrthogonalBasis::keep(const ConstVectorRef& q, double h) {
+  reserve_column();
+  for (Index b = 0; b < n_blocks_; ++b) Eigen::Map<Vector>(at(size_, b), kRows) = block(q, b);
+  h_[size_] = h;
+  f_.row(size_) = q.transpose() * residual_;
+  residual_.noalias() -= q * (f_.row(size_) / h);
+  residual_norm2_ = residual_.colwise().squaredNorm();
+  ++size_;
+}
+
+void OrthogonalBasis::append_orthogonal(const ConstVectorRef& q, const ConstVectorRef& u) {
+  settle();
+  keep(q, q.squaredNorm());
+  const Index last = size_ - 1;
+  U_.row(last).setZero();
+  U_.col(last).head(last) = u;
+  U_(last, last) = 1.0;
+}
+
 void OrthogonalBasis::restore(const ConstMatrixRef& Q, const ConstVectorRef& h, const ConstMatrixRef& U) {
-  for (Index j = 0; j < Q.cols(); ++j, ++size_) {
-    reserve_column();
-    Vector q = Vector::Zero(padded_rows());
+  Vector q = Vector::Zero(padded_rows());
+  for (Index j = 0; j < Q.cols(); ++j) {
     q.head(rows_) = Q.col(j);
-    for (Index b = 0; b < n_blocks_; ++b) Eigen::Map<Vector>(at(j, b), kRows) = block(q, b);
-    h_[j] = h[j];
-    f_.row(j) = q.transpose() * residual_;
-    residual_.noalias() -= q * (f_.row(j) / h_[j]);
+    keep(q, h[j]);
   }
   U_.topLeftCorner(size_, size_) = U;
-  residual_norm2_ = residual_.colwise().squaredNorm();
 }
 
 void OrthogonalBasis::column(Index j, Eigen::Ref<Vector> out) const {

@@ -35,6 +35,9 @@ class OrthogonalBasis {
   static constexpr Index kRows = 256, kColumns = 32;
   // A column whose squared distance to the span is below this fraction of its squared norm is dependent.
   static constexpr double kRankTol = 1e-10;
+  // A column that keeps more than this part of its squared norm has lost no digit to the subtraction, and is orthogonal
+  // at once: rounding is 1.4 times as large beside it as beside the column given.
+  static constexpr double kOnceIsEnough = 0.5;
 
   // `targets` is rows x c.
   OrthogonalBasis(const ConstMatrixRef& targets, int threads, double rank_tol = kRankTol);
@@ -44,6 +47,7 @@ class OrthogonalBasis {
   Index size() const { return size_; }
   Index n_targets() const { return residual_.cols(); }
   int threads() const { return threads_; }
+  double rank_tol() const { return rank_tol_; }
 
   // Candidate columns and what one read of Q tells about them.
   struct Projection {
@@ -70,6 +74,8 @@ class OrthogonalBasis {
   bool append(const ConstVectorRef& k, const Projection& p, Index i, const ConstMatrixRef& G, Matrix& combinations,
               Ahead* ahead = nullptr);
   bool append(const ConstVectorRef& k);
+  // Appends q (padded_rows()), orthogonal to the columns already, and its column of U above the diagonal.
+  void append_orthogonal(const ConstVectorRef& q, const ConstVectorRef& u);
 
   // Orthogonalises the last column for the second time, now.
   void settle();
@@ -104,6 +110,7 @@ class OrthogonalBasis {
   // Panels that are allocated together: memory comes in large pages, a panel of which alone would fill two in part.
   Index panels_a_chunk() const { return n_blocks_ < 16 || n_blocks_ > 64 ? 1 : 4; }
   void reserve_column();
+  void keep(const ConstVectorRef& q, double h);
   void correct(const ConstVectorRef& inner);
   void finish();
   void complete(Projection& out) const;

@@ -8,8 +8,29 @@ ColumnFit::ColumnFit(Index rows, const ConstVectorRef& weights, Index unpenalise
     : basis_(Matrix(rows, 0), threads, rank_tol),
       root_(weights.cwiseSqrt()),
       counted_(std::max(weights.sum(), static_cast<double>(rows))),
-      unpenalised_(unpenalised),
-      rank_tol_(rank_tol) {}
+      unpenalised_(unpenalised) {}
+
+bool ColumnFit::append(const ConstVectorRef& column) {
+  auto next = waiting_.next(basis_).head(rows());
+  if (root_.size() > 0)
+    next = root_.cwiseProduct(column);
+  else
+    next = column;
+  return waiting_.append(basis_);
+}
+
+void ColumnFit::pop() {
+  if (waiting_.size() > 0)
+    waiting_.pop();
+  else
+    basis_.pop();
+}
+
+OrthogonalBasis& ColumnFit::basis() {
+  waiting_.form(basis_);
+  basis_.settle();
+  return basis_;
+}
 
 const Matrix& ColumnFit::weighted(const ConstMatrixRef& K) {
   if (padded_.cols() != K.cols()) padded_ = Matrix::Zero(basis_.padded_rows(), K.cols());
@@ -21,8 +42,7 @@ const Matrix& ColumnFit::weighted(const ConstMatrixRef& K) {
 }
 
 const Matrix& ColumnFit::projected(const ConstMatrixRef& Y) {
-  basis_.settle();
-  basis_.project(weighted(Y), projection_);
+  basis().project(weighted(Y), projection_);
   return projection_.s;
 }
 
@@ -88,12 +108,12 @@ Vector ColumnFit::error_reductions(const ConstMatrixRef& candidates, const Const
   const Vector gained = (columns.transpose() * rest).rowwise().squaredNorm();
   Vector out(columns.cols());
   for (Index i = 0; i < out.size(); ++i)
-    out[i] = k.distance2[i] > rank_tol_ * k.norm2[i] ? gained[i] / (k.distance2[i] + ridge) : 0.0;
+    out[i] = k.distance2[i] > basis_.rank_tol() * k.norm2[i] ? gained[i] / (k.distance2[i] + ridge) : 0.0;
   return out;
 }
 
 Matrix ColumnFit::pseudoinverse() {
-  Matrix inverse = basis_.pseudoinverse();
+  Matrix inverse = basis().pseudoinverse();
   if (root_.size() > 0) inverse = inverse * root_.asDiagonal();
   return inverse;
 }

@@ -5,7 +5,7 @@
 // The first `unpenalised` columns carry no penalty.
 #pragma once
 
-#include "core/linalg/orthogonal_basis.hpp"
+#include "core/linalg/waiting_columns.hpp"
 #include "core/ridge/gcv.hpp"
 
 namespace kernsift {
@@ -16,13 +16,13 @@ class ColumnFit {
   ColumnFit(Index rows, const ConstVectorRef& weights, Index unpenalised, int threads, double rank_tol);
 
   Index rows() const { return basis_.rows(); }
-  Index size() const { return basis_.size(); }
+  Index size() const { return basis_.size() + waiting_.size(); }
   Index unpenalised() const { return unpenalised_; }
   const Vector& root_weights() const { return root_; }  // empty without weights
 
   // False where the column depends on those before it: nothing has changed.
-  bool append(const ConstVectorRef& column) { return basis_.append(weighted(column).col(0)); }
-  void pop() { basis_.pop(); }
+  bool append(const ConstVectorRef& column);
+  void pop();
 
   Matrix solve(const ConstMatrixRef& Y, double ridge);       // a, size() x outputs
   Matrix residual(const ConstMatrixRef& Y, double ridge);    // Y - K a
@@ -33,7 +33,7 @@ class ColumnFit {
   // that is orthogonal to those before, over the outputs; 0 for a dependent one.
   Vector error_reductions(const ConstMatrixRef& candidates, const ConstMatrixRef& Y, double ridge);
 
-  OrthogonalBasis& basis() { return basis_; }
+  OrthogonalBasis& basis();  // of all columns, settled
   Matrix pseudoinverse();  // K^+ such that a = K^+ y without a ridge
 
  private:
@@ -45,10 +45,10 @@ class ColumnFit {
   double of_spectrum(const ConstMatrixRef& Y, Work&& work);
 
   OrthogonalBasis basis_;
+  WaitingColumns waiting_;
   Vector root_;
   double counted_;
   Index unpenalised_;
-  double rank_tol_;
   Matrix padded_;  // workspace
   OrthogonalBasis::Projection projection_;
 };
