@@ -18,6 +18,7 @@ settings.register_profile("nightly", derandomize=False, max_examples=3000)
 settings.register_profile("repeatable", derandomize=True, phases=[p for p in Phase if p is not Phase.explain])
 # The runtime of a sanitizer comes before everything else of the process (CONTRIBUTING.md).
 SANITIZED = "san.so" in os.environ.get("LD_PRELOAD", "")
+settings.register_profile("unshrunk", settings.get_profile("repeatable"), phases=[Phase.explicit, Phase.generate])
 settings.register_profile("sanitized", derandomize=True, max_examples=10)  # each takes ten times as long
 settings.load_profile("sanitized" if SANITIZED else "repeatable")
 

@@ -22,8 +22,8 @@ def quietly(command: list[str]) -> None:
         raise SystemExit(f"{' '.join(command)} failed\n{done.stdout}{done.stderr}")
 
 
-def cmake(source: Path, build: Path, *definitions: str) -> None:
-    """Configure a build folder with ninja for LEVEL; Eigen may come from pip."""
+def cmake(source: Path, build: Path, *definitions: str, level: str = LEVEL) -> None:
+    """Configure a build folder with ninja for one CPU level; Eigen may come from pip."""
     found = [path for path in sys.path if (Path(path) / "cmeel.prefix").is_dir()] or [sysconfig.get_path("purelib")]
-    options = (*definitions, f"KERNSIFT_LEVELS={LEVEL}", f"CMAKE_PREFIX_PATH={';'.join(found)}")
+    options = (*definitions, f"KERNSIFT_LEVELS={level}", f"CMAKE_PREFIX_PATH={';'.join(found)}")
     quietly(["cmake", "-S", str(source), "-B", str(build), "-G", "Ninja", *(f"-D{each}" for each in options)])

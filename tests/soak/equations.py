@@ -2,7 +2,8 @@
 
 A line of an equation is a statement of a file in cpp/core with the tag in the comment behind it; comments on lines of
 their own and in headers describe and are not counted. The sign of its right-hand side is turned (or it is doubled, where
-the sign is squared away), that file alone is compiled again and linked to the other objects, and the row's tests run.
+the sign is squared away), that file alone is compiled again and linked to the other objects, and the row's tests run until
+one fails; of a failure of hypothesis the first example is enough.
 All of it happens in a copy of the tree; the tree itself is only read.
 """
 
@@ -102,21 +103,29 @@ def places(tree: Path) -> dict[str, list[Place]]:
 # --- builds ----------------------------------------------------------------------------------------------------------
 
 
+def _level_of(objects: Path) -> str:
+    """The CPU level of a build folder of the package."""
+    for folder in objects.glob("CMakeFiles/core_*.dir/cpp"):
+        return folder.parent.name.removeprefix("core_").removesuffix(".dir")
+    raise SystemExit(f"equations: {objects} holds no objects of single files")
+
+
 class Copy:
     """A copy of the tree, its core built, and an environment whose Python imports the copy."""
 
     def __init__(self, folder: Path, objects: Path | None) -> None:
         self.tree, self.build = folder / "tree", folder / "build"
         self._copy_tree()
+        self.level = _level_of(objects) if objects else LEVEL
         self._configure()
-        self._core = f"CMakeFiles/core_{LEVEL}.dir"
+        self._core = f"CMakeFiles/core_{self.level}.dir"
         if objects:
             self._take(objects)
         else:
             print("equations: compiling the core, some minutes of one core")
             quietly(["cmake", "--build", str(self.build), "--parallel", "1"])
         quietly(["cmake", "--build", str(self.build), "--target", "_cpu"])
-        self._link_command = self._command(f"isa_{LEVEL}/{self._library()}")
+        self._link_command = self._command(f"isa_{self.level}/{self._library()}")
         for cpu in self.build.glob("_cpu.*"):
             shutil.copy2(cpu, self.tree / "python" / "kernsift")
         self.python = self._environment(folder / "venv")
@@ -139,18 +148,17 @@ class Copy:
     def _configure(self) -> None:
         import pybind11  # of the build; the tests that read the map do without
 
-        cmake(self.tree, self.build, f"Python_EXECUTABLE={sys.executable}", f"pybind11_DIR={pybind11.get_cmake_dir()}")
+        definitions = f"Python_EXECUTABLE={sys.executable}", f"pybind11_DIR={pybind11.get_cmake_dir()}"
+        cmake(self.tree, self.build, *definitions, level=self.level)
 
     def _take(self, objects: Path) -> None:
         """Objects of a build folder of this very tree."""
-        if not (objects / self._core / "cpp").is_dir():
-            raise SystemExit(f"equations: {objects} holds no objects of single files of the level {LEVEL}")
-        for folder in (self._core, f"CMakeFiles/_core_{LEVEL}.dir"):
+        for folder in (self._core, f"CMakeFiles/_core_{self.level}.dir"):
             shutil.copytree(objects / folder, self.build / folder, dirs_exist_ok=True)
 
     def _library(self) -> str:
         listed = self._output(["ninja", "-C", str(self.build), "-t", "targets", "all"])
-        found = re.search(rf"^isa_{LEVEL}/(_core\.\S+): ", listed, re.M)
+        found = re.search(rf"^isa_{self.level}/(_core\.\S+): ", listed, re.M)
         if not found:
             raise SystemExit("equations: the build has no module of the core")
         return found[1]
@@ -191,20 +199,30 @@ class Copy:
         if instead:
             command = re.sub(rf"(?<=\s){re.escape(instead)}(?=\s)", "mutant.o", command)
         subprocess.run(command, shell=True, cwd=self.build, check=True, capture_output=True)
-        folder = self.tree / "python" / "kernsift" / f"_isa_{LEVEL}"
+        folder = self.tree / "python" / "kernsift" / f"_isa_{self.level}"
         folder.mkdir(exist_ok=True)
-        library = self.build / f"isa_{LEVEL}" / self._library()
+        library = self.build / f"isa_{self.level}" / self._library()
         (folder / library.name).unlink(missing_ok=True)
         shutil.copy2(library, folder)
 
     def test(self, tests: list[str]) -> str | None:
         """The first of the tests that fails, None where all pass."""
-        options = ["-q", "-x", "--run-slow", "-p", "no:cacheprovider", "-o", "addopts=--import-mode=importlib"]
+        options = [
+            "-q",
+            "-x",
+            "--run-slow",
+            "-p",
+            "no:cacheprovider",
+            "--hypothesis-profile",
+            "unshrunk",
+            "-o",
+            "addopts=--import-mode=importlib",
+        ]
         try:
             done = subprocess.run(
                 [self.python, "-m", "pytest", *options, *tests],
                 cwd=self.tree,
-                env=os.environ | {"KERNSIFT_ISA": LEVEL, "PYTHONDONTWRITEBYTECODE": "1"},
+                env=os.environ | {"KERNSIFT_ISA": self.level, "PYTHONDONTWRITEBYTECODE": "1"},
                 capture_output=True,
                 text=True,
                 timeout=PATIENCE,
