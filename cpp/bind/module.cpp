@@ -35,7 +35,8 @@ PYBIND11_MODULE(_core, m, pybind11::mod_gil_not_used()) {
   kernsift::bind_blocks_inverse(m);
   kernsift::bind_blocks_columns(m);
   kernsift::bind_blocks_rls(m);
-  kernsift::bind_online(m);
+  kernsift::bind_online_model(m);
+  kernsift::bind_literal_model(m);
   kernsift::bind_forward(m);
   kernsift::bind_ridge(m);
   kernsift::bind_select(m);

@@ -10,6 +10,8 @@
 #include <Eigen/Core>
 #include <cstdint>
 
+#include "core/base/products.hpp"
+
 namespace kernsift {
 
 using Index = Eigen::Index;

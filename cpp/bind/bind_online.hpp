@@ -1,10 +1,13 @@
+// The binding of a model of a stream, the same for both engines. Each is compiled in a file of its own
+// (bind_online_model.cpp, bind_literal_model.cpp): both in one take the compiler too long.
+#pragma once
+
 #include <algorithm>
 #include <cmath>
 
 #include "bind/guarded_model.hpp"
 #include "bind/settings.hpp"
 #include "core/base/limits.hpp"
-#include "core/stream/literal_model.hpp"
 #include "core/stream/online_model.hpp"
 #include "core/stream/prequential.hpp"
 #include "core/stream/soundness.hpp"
@@ -12,7 +15,7 @@
 
 namespace kernsift {
 
-namespace {
+namespace online_binding {
 
 // The papers' form has no second pass and keeps its ridge.
 template <class Model>
@@ -204,7 +207,7 @@ auto remade(const Guarded<Model>& self, const Kernel& kernel, Index n_outputs, C
   return made;
 }
 
-py::dict to_dict(const Soundness& found) {
+inline py::dict to_dict(const Soundness& found) {
   py::dict out;
   py::list not_finite;
   for (const std::string& name : found.not_finite) not_finite.append(name);
@@ -422,20 +425,6 @@ void bind_engine(py::module_& m, const char* name) {
       });
 }
 
-}  // namespace
-
-void bind_online(py::module_& m) {
-  m.def(
-      "rebuild",
-      [](const py::type& engine, const Kernel& kernel, const py::dict& settings, const py::dict& state) {
-        py::object model = engine(kernel, **settings);
-        model.attr("restore")(state);
-        return model;
-      },
-      py::arg("engine"), py::arg("kernel"), py::arg("settings"), py::arg("state"));
-  m.def("recent_rows_memory", &RecentRows::memory_needed, py::kw_only(), py::arg("rows"), py::arg("outputs"));
-  bind_engine<OnlineModel>(m, "OnlineLSSVM");
-  bind_engine<LiteralModel>(m, "OnlineInverse");
-}
+}  // namespace online_binding
 
 }  // namespace kernsift
