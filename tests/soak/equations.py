@@ -207,17 +207,9 @@ class Copy:
 
     def test(self, tests: list[str]) -> str | None:
         """The first of the tests that fails, None where all pass."""
-        options = [
-            "-q",
-            "-x",
-            "--run-slow",
-            "-p",
-            "no:cacheprovider",
-            "--hypothesis-profile",
-            "unshrunk",
-            "-o",
-            "addopts=--import-mode=importlib",
-        ]
+        options = ["-q", "-x", "--run-slow", "-p", "no:cacheprovider", "-o", "addopts=--import-mode=importlib"]
+        # what hypothesis imports to report a failure may warn, which is no failure of ours
+        options += ["--hypothesis-profile", "unshrunk", "-W", "ignore::DeprecationWarning"]
         try:
             done = subprocess.run(
                 [self.python, "-m", "pytest", *options, *tests],
