@@ -35,7 +35,8 @@ TEST(columns_are_fitted_as_by_a_dense_decomposition) {
 TEST(columns_wait_only_where_one_orthogonalisation_is_enough) {
   const Index n = 300, m = 60;  // waiting columns are formed when eight wait, and before every third, which is near
   Matrix K = check::normal_rows(n, m, 83);
-  for (Index j = 12; j < m; j += 3) K.col(j) = K.leftCols(j).rowwise().sum().normalized() + 1e-4 * K.col(j).normalized();
+  for (Index j = 12; j < m; j += 3)
+    K.col(j) = K.leftCols(j).rowwise().sum().normalized() + 1e-4 * K.col(j).normalized();
   const Matrix Y = check::normal_rows(n, 1, 84);
   ColumnFit fit(n, Vector(), 0, 1, OrthogonalBasis::kRankTol);
   for (Index j = 0; j < m; ++j) {
