@@ -69,7 +69,7 @@ def coverage(run: Run) -> Iterator[Line]:
             cells.append(f"{low:.3f} ({where}) to {high:.3f} ({there})")
         yield family, *cells
     yield (
-        "A cell is a mean over the splits (a fifth of them at 2,000 rows), of which each leaves up to 1,000 new rows; its "
+        "A cell is a mean over the splits (a fifth of them at 2,000 rows), each with up to 1,000 new rows; its "
         "standard error is about .01 at 50 rows and .005 at more."
     )
 
