@@ -40,7 +40,7 @@ class RiverStream(Course):
     gamma: float | str | None = "auto"
     degree: int = 3
     coef0: float = 1.0
-    alpha: float = 0.1
+    alpha: float | str = "auto"
     max_basis: int | None = 500
     novelty_tol: float = 1e-2
     usefulness_tol: float = 1e-4
@@ -133,8 +133,8 @@ class RiverStream(Course):
         estimator._validate_params()
         return estimator
 
-    def _begin(self, rows: Rows, *, gamma: Any = None, first_row: int = 0) -> Any:
-        return self._estimator()._begin(rows, gamma=gamma, first_row=first_row)
+    def _begin(self, rows: Rows, *, gamma: Any = None, ridge: float | None = None, first_row: int = 0) -> Any:
+        return self._estimator()._begin(rows, gamma=gamma, ridge=ridge, first_row=first_row)
 
     def _learns_widths(self) -> bool:
         return bool(self._estimator()._learns_widths())

@@ -3,7 +3,8 @@
 A stream begins with its first row.  After 4, 8, ..., 128 rows it begins again from them, with the widths that the rows
 so far give.  Where widths are learned, a challenger is made from the last rows whenever half as many have come as the
 memories look back, with widths of its own.  It learns the same rows as the model and takes its place when its
-predictions were better.
+predictions were better.  Where the best memory forgets, another challenger follows it, one step from the model: all
+widths halved or doubled, or a third of the ridge or three times it, whichever is next in turn.
 """
 
 from __future__ import annotations
@@ -35,6 +36,10 @@ FEWEST, PART, MOST = 200, 0.1, 2000
 # A trial ends when the mean difference of the squared errors is two standard errors from 0, and at the latest after a
 # quarter of the mean memory in rows.
 DECIDED, LONGEST = 2.0, 0.25
+# Steps from the model, in turn: factors of gamma and of the ridge, which stays within bounds. No rows speak for a step
+# beforehand, so that it must be better by two standard errors.
+STEPS = ((2.0, 1.0), (1.0, 1 / 3), (0.5, 1.0), (1.0, 3.0))
+RIDGES = (1e-3, 10.0)
 # Drift is noted where the mean memory falls to half of what it was, or the mean squared error of the last hundred rows
 # rises fourfold. The last thousand notes are kept.
 FALL, RISE, MOST_NOTED = 2.0, 4.0, 1000
@@ -54,9 +59,10 @@ class Trial:
     """Squared errors of the model less those of its challenger, over the rows that both predicted."""
 
     before: int  # as of the challenger's CourseState
-    found: dict[str, Any]  # how its widths were learned
+    found: dict[str, Any]  # how its widths were learned; empty if the model's never were
     unit: Array  # variances of the outputs
     calibration: Any = None  # of a classifier
+    step: bool = False  # whether the challenger is a step from the model
     rows: int = 0
     total: float = 0.0
     squares: float = 0.0
@@ -92,6 +98,7 @@ class CourseState:
     learned: int = 0  # rows after which widths were learned last
     changed: int = 0  # rows after which drift was noted last, 0 for never
     alike: bool = False  # whether the next challenger has one width for all features, in units of their deviations
+    step: int = 0  # which of STEPS is next
     trial: Trial | None = None
     drift: tuple[int, ...] = field(default=())
 
@@ -109,8 +116,8 @@ class Course:
 
     # --- said by the subclasses ---
 
-    def _begin(self, rows: Rows, *, gamma: Any = None, first_row: int = 0) -> Any:
-        """A core for a stream that begins with these rows."""
+    def _begin(self, rows: Rows, *, gamma: Any = None, ridge: float | None = None, first_row: int = 0) -> Any:
+        """A core for a stream that begins with these rows; of its own widths and ridge where they are given."""
         raise NotImplementedError
 
     def _learns_widths(self) -> bool:
@@ -235,9 +242,11 @@ class Course:
     def _kept_rows(self) -> Rows:
         return Rows(*(np.ascontiguousarray(part) for part in self._core.kept))
 
-    def _begun_with_rows(self, rows: Rows, gamma: Any, calibration: Any) -> tuple[Any, Any]:
+    def _begun_with_rows(
+        self, rows: Rows, calibration: Any, gamma: Any = None, ridge: float | None = None
+    ) -> tuple[Any, Any]:
         """A core that has learned the kept rows, and its calibration."""
-        core = self._begin(rows, gamma=gamma, first_row=self._core.rows_seen - len(rows.X))
+        core = self._begin(rows, gamma=gamma, ridge=ridge, first_row=self._core.rows_seen - len(rows.X))
         check_rows(core.kernel, rows.X, core.settings["linear"])
         apriori = core.learn(*rows, calibration is not None)[0]
         if self.alpha == "gcv" and core.rows_seen >= FIRST_CHOICE:
@@ -248,7 +257,7 @@ class Course:
         """Replace the model by one with the widths that the rows so far give."""
         rows = self._kept_rows()
         try:
-            core, calibration = self._begun_with_rows(rows, None, type(self)._calibration)
+            core, calibration = self._begun_with_rows(rows, type(self)._calibration)
         except ValueError:  # these rows overflow in units of their own: the model stays as it is
             return
         before = self._rows_learned() - rows.n_weighted
@@ -293,15 +302,33 @@ class Course:
         sample = Rows(*(part[np.flatnonzero(kept.weight > 0)[-last:]] for part in kept))
         try:
             found = self._widths_from(sample)
-            if found is None:
-                return
-            core, calibration = self._begun_with_rows(kept, found["gamma"], type(self)._calibration)
-        except ValueError:  # widths beyond the range of a double, or rows that overflow with them
+        except ValueError:  # widths beyond the range of a double
+            return
+        if found is not None:
+            same = {name: value for name, value in found.items() if name != "seconds"}  # the same on any machine
+            self._begin_trial(n, kept, found["gamma"], self._core.alpha, found=same)
+
+    def _step(self, n: int) -> None:
+        """Make a challenger that differs from the model by its widths' scale or by its ridge alone."""
+        assert self._course is not None
+        steps = [step for step in STEPS if self.alpha == "auto" or step[1] == 1.0]
+        scale, factor = steps[self._course.step % len(steps)]
+        gamma, ridge = scale * self._core.kernel.gamma, float(np.clip(factor * self._core.alpha, *RIDGES))
+        found = {**self.learned_gamma_, "gamma": gamma} if hasattr(self, "learned_gamma_") else {}
+        self._begin_trial(
+            n, self._kept_rows(), gamma, ridge if factor != 1.0 else self._core.alpha, found=found, step=True
+        )
+
+    def _begin_trial(self, n: int, kept: Rows, gamma: Any, ridge: float, **of_trial: Any) -> None:
+        """Let a challenger learn the kept rows, and then every row beside the model."""
+        assert self._course is not None
+        try:
+            core, calibration = self._begun_with_rows(kept, type(self)._calibration, gamma, ridge)
+        except ValueError:  # rows that overflow with these widths
             return
         unit = np.average((kept.targets - kept.targets.mean(axis=0)) ** 2, axis=0, weights=kept.weight)
-        found = {name: value for name, value in found.items() if name != "seconds"}  # the same on any machine
-        trial = Trial(n - kept.n_weighted, found, np.where(unit > 0, unit, 1.0), calibration)
-        self._challenger, self._course = core, replace(course, trial=trial)
+        trial = Trial(n - kept.n_weighted, unit=np.where(unit > 0, unit, 1.0), calibration=calibration, **of_trial)
+        self._challenger, self._course = core, replace(self._course, trial=trial)
 
     def _decide(self, n: int) -> None:
         """End a trial that has shown which of the two predicts better, or that has lasted long enough."""
@@ -313,10 +340,17 @@ class Course:
         score = trial.score()
         if abs(score) < DECIDED and trial.rows < LONGEST * np.exp(course.memory):
             return
-        if score > 0:
+        won = score >= DECIDED if trial.step else score > 0
+        if won:
             self._core, self._calibration = self._challenger, trial.calibration
             self._course = replace(course, before=trial.before)
-            self.learned_gamma_ = trial.found
+            if trial.found:
+                self.learned_gamma_ = trial.found
+        elif trial.step:
+            self._course = replace(course, step=(course.step + 1) % len(STEPS))
         else:
             self._course = replace(course, alike=not course.alike)
         self._end_trial()
+        memories, weights, _ = self._core.memories
+        if (won or not trial.step) and memories[int(np.argmax(weights))] < 1:
+            self._step(n)

@@ -35,7 +35,7 @@ class StreamParameters(LearningParameters):
     gamma: str | float | ArrayLike | Warp = parameter(
         {"auto", "learn", "warp", *SCALES}, POSITIVE, "array-like", Warp, default="auto"
     )
-    alpha: float | str = parameter(NOT_NEGATIVE, {"gcv"}, default=0.1)
+    alpha: float | str = parameter(NOT_NEGATIVE, {"auto", "gcv"}, default="auto")
     max_basis: int | None = parameter(COUNT, None, default=500)
     novelty_tol: float = parameter(NOT_NEGATIVE, default=0.01)
     usefulness_tol: float = parameter(NOT_NEGATIVE, default=0.0001)
@@ -106,7 +106,7 @@ class OnlineParameters(StreamParameters, CoreModel):
 
     def _ridge(self) -> float:
         """Ridge a stream begins with."""
-        return FIRST_RIDGE if self.alpha == "gcv" else float(self.alpha)
+        return FIRST_RIDGE if isinstance(self.alpha, str) else float(self.alpha)
 
     @property
     def alpha_(self) -> float:

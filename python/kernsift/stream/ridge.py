@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-# The ridge a stream begins with, the default of `alpha`, and the rows after which it is first chosen; then as often as
-# their number has doubled.
+# The ridge a stream begins with, which alpha="auto" keeps in `fit`, and the rows after which "gcv" first chooses; then
+# as often as their number has doubled.
 FIRST_RIDGE = 0.1
 FIRST_CHOICE = 256
 

@@ -21,6 +21,9 @@ LANDMARKS, STEPS = 60, 8
 # Steps of each of two starts, of which the better goes on: the best single width, and widths this many times narrower
 # than those of "standard", from where a function is found that bends much along few features.
 FIRST_STEPS, NARROW = 6, 4.0
+# Separate widths must lower the leave-one-out error of one width to this part of it: what gains less is most often an
+# accident of these rows, and where the relevant directions turn it is wrong soon.
+WORTH = 0.95
 
 
 def learn_briefly(rows: Rows, kernel: str, fit_intercept: bool, isotropic: bool = False) -> Bunch | None:
@@ -48,6 +51,8 @@ def learn_briefly(rows: Rows, kernel: str, fit_intercept: bool, isotropic: bool 
         points, values = min(runs, key=lambda run: run[1][-1])
         further = descend(problem, points[-1], box_about(points[-1]), STEPS, STEPS)
         points, values = [*points, *further[0][1:]], [*values, *further[1][1:]]
+        if values[-1] > error_one + np.log(WORTH):
+            points, values = [one], [error_one]
     active = order[active]
     gamma = np.zeros(rows.X.shape[1])
     gamma[active] = np.exp(points[-1][:-1]) * unit
