@@ -21,6 +21,7 @@ from .linear import cholesky, solve_lower, solve_upper
 
 Array = np.ndarray
 RATE, MOST = 0.99, 9.0  # of the weights: how much the past counts, and the most that one error can say
+FARTHEST = 14.0  # the most that one of their logarithms lies below the largest
 LEAST_EXCESS = 0.1  # of the novelty of rows
 
 
@@ -219,7 +220,7 @@ class Memories:
             self.log_weights = RATE * self.log_weights - 0.5 * surprise.sum(axis=1)
         else:
             self.log_weights = RATE * self.log_weights
-        self.log_weights = self.log_weights - self.log_weights.max()
+        self.log_weights = np.maximum(self.log_weights - self.log_weights.max(), -FARTHEST)
         self.squares = RATE * self.squares + squares
         self.counted = RATE * self.counted + 1.0
 

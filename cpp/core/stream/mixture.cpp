@@ -10,6 +10,7 @@ namespace kernsift {
 namespace {
 constexpr double kMemory = 0.99;
 constexpr double kMostSurprise = 9;  // squares of standard deviations: one outlier must not decide
+constexpr double kFarthest = 14;     // no memory falls further behind, so that it is back soon when the world jumps
 }  // namespace
 
 Mixture::Mixture(Index members, Index n_outputs)
@@ -45,7 +46,7 @@ void Mixture::learn(const ConstMatrixRef& errors, double v) {
 }
 
 void Mixture::weigh() {
-  log_weights_.array() -= log_weights_.maxCoeff();
+  log_weights_.array() = (log_weights_.array() - log_weights_.maxCoeff()).max(-kFarthest);
   weights_ = log_weights_.array().exp();
   weights_ /= weights_.sum();
 }
