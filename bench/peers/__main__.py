@@ -48,7 +48,8 @@ def section(name: str, options: argparse.Namespace, threads: int) -> Iterator[st
         yield from (module.ABOUT, "")
     rounds = 1 if mode == "quick" else 3
     if name in ("scaling", "river"):
-        yield from (*module.table(mode, rounds), "")
+        yield from module.table(mode, rounds)
+        yield ""
         return
     for case in module.cases(mode, options.data):
         if wanted(case.label, options.only) and not (two and case.task.get("kind") == "one"):

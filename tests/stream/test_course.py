@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import oracles
@@ -10,6 +11,7 @@ import pytest
 from kernsift import KRLSRegressor, OnlineLSSVMClassifier, OnlineLSSVMRegressor
 from kernsift.base.targets import Rows
 from kernsift.stream import course
+from kernsift.widths.brief import learn_briefly
 
 LOOK, LAST = course.LOOK, course.BEGINNINGS[-1]
 
@@ -269,3 +271,95 @@ def test_last_targets_are_features_that_obey_the_delay(delay, outputs, rng):
     for bad in (-1, 1.5, True):
         with pytest.raises(ValueError, match="target_lags"):
             OnlineLSSVMRegressor().prequential(X, y, target_lags=bad)
+
+
+# --- steps, where memories fade ---
+
+
+def turning(n, rng):
+    """A wave in the plane that turns: its direction by two and a half radians in 1600 rows."""
+    X = rng.uniform(-2, 2, (n, 2))
+    angle = 2 * np.pi * np.arange(n) / 4000
+    return X, np.sin(2 * (np.cos(angle) * X[:, 0] + np.sin(angle) * X[:, 1])) + 0.1 * rng.standard_normal(n)
+
+
+def test_a_stream_that_turns_finds_its_ridge(rng):
+    X, y = turning(2400, rng)
+    free, fixed = (OnlineLSSVMRegressor(max_basis=80, **given) for given in ({}, {"alpha": 0.1}))
+    errors = [np.square(model.prequential(X, y).error[800:]).mean() for model in (free, fixed)]
+    assert errors[0] < 0.9 * errors[1]
+    assert fixed.alpha_ == 0.1
+    thirds = np.log(0.1 / free.alpha_) / np.log(3)
+    assert thirds == pytest.approx(round(thirds), abs=1e-9)
+    assert course.RIDGES[0] <= free.alpha_ < 0.1
+    assert free.health()["sound"]
+
+
+def test_without_drift_no_step_is_taken(rng):
+    X, y = useful(2000, rng)
+    model = OnlineLSSVMRegressor(max_basis=60, forgetting=1.0).partial_fit(X, y)
+    assert model._course.step == 0
+    assert model.alpha_ == 0.1
+    assert OnlineLSSVMRegressor(max_basis=60).fit(X, y).alpha_ == 0.1
+
+
+@pytest.mark.parametrize(("step", "total", "won"), [(False, 1.0, True), (True, 1.0, False), (True, 9.0, True)])
+def test_a_step_must_be_better_by_two_standard_errors(step, total, won, rng):
+    """The mean of 400 differences of deviation 1 is `total` / 4 standard errors from 0."""
+    X, y = turning(LAST, rng)
+    model = OnlineLSSVMRegressor(max_basis=40, forgetting=0.99).partial_fit(X, y)
+    before, challenger, trial = model._core, model._challenger, model._course.trial
+    assert trial is not None
+    known = replace(trial, step=step, rows=400, total=5 * total, squares=400.0 * (1 + (5 * total / 400) ** 2))
+    assert known.score() == pytest.approx(total / 4, rel=1e-12)
+    model._course = replace(model._course, trial=known)
+    model._decide(model._rows_learned())
+    assert (model._core is challenger) == won
+    assert (model._core is before) != won
+    assert model._course.step == (step and not won)
+    assert model._course.alike == (not step and not won)
+    follows = won or not step  # after a step that lost there is a pause
+    assert (model._challenger is not None) == follows
+    assert model._course.trial is None or model._course.trial.step
+
+
+def test_each_step_changes_one_thing(rng):
+    X, y = turning(LAST, rng)
+    for alpha in ("auto", 0.3):
+        model = OnlineLSSVMRegressor(max_basis=40, forgetting=0.99, alpha=alpha).partial_fit(X, y)
+        found = set()
+        for which in range(len(course.STEPS)):
+            model._course = replace(model._course, step=which)
+            model._step(model._rows_learned())
+            scale = model._challenger.kernel.gamma / model._core.kernel.gamma
+            assert np.ptp(scale) < 1e-12
+            found.add((round(float(scale[0]), 9), round(float(model._challenger.alpha / model._core.alpha), 9)))
+        every = {(2.0, 1.0), (0.5, 1.0), (1.0, 3.0), (1.0, round(1 / 3, 9))}
+        assert found == (every if alpha == "auto" else {(2.0, 1.0), (0.5, 1.0)})
+
+
+def test_a_step_under_trial_goes_on_to_the_last_bit(rng):
+    X, y = turning(900, rng)
+    model = OnlineLSSVMRegressor(max_basis=30, forgetting=[0.998, 0.99])
+    steps = 0
+    for last in range(200, 700, 60):
+        part = pickle.loads(pickle.dumps(model)).partial_fit(X[:last], y[:last])
+        steps += part._course.trial is not None and part._course.trial.step
+        whole, again = pickle.loads(pickle.dumps(part)), part
+        for x, target in zip(X[last : last + 70], y[last : last + 70], strict=True):
+            whole.update(x, target)
+        again.partial_fit(X[last : last + 70], y[last : last + 70])
+        assert whole._course.step == again._course.step
+        assert whole.alpha_ == again.alpha_
+        np.testing.assert_allclose(whole.predict(X), again.predict(X), rtol=1e-8, atol=1e-9)
+        np.testing.assert_array_equal(whole.gamma_, again.gamma_)
+    assert steps > 1
+
+
+def test_widths_of_features_must_be_worth_it(rng):
+    X = rng.uniform(-2, 2, (500, 3)) * [1.0, 10.0, 0.1]
+    radius = np.linalg.norm(X / X.std(axis=0), axis=1)
+    for target, alike in ((np.sin(2 * radius), True), (np.sin(3 * X[:, 0]), False)):
+        rows = Rows(X, target[:, None] + 0.2 * rng.standard_normal((500, 1)), np.ones(500))
+        widths = learn_briefly(rows, "rbf", True)["gamma"] * X.var(axis=0)
+        assert (np.ptp(np.log(widths)) < 1e-9) == alike
