@@ -363,3 +363,15 @@ def test_widths_of_features_must_be_worth_it(rng):
         rows = Rows(X, target[:, None] + 0.2 * rng.standard_normal((500, 1)), np.ones(500))
         widths = learn_briefly(rows, "rbf", True)["gamma"] * X.var(axis=0)
         assert (np.ptp(np.log(widths)) < 1e-9) == alike
+
+
+def test_widths_do_not_depend_on_where_numbers_lie(rng):
+    """Numbers added in packets are added in an order that depends on their address: weights were."""
+    parts = rng.standard_normal((300, 2)), rng.standard_normal((300, 1)), rng.uniform(0.1, 3.0, 300)
+    found = set()
+    for offset in range(8):
+        room = [np.empty(part.size + 8)[offset : offset + part.size].reshape(part.shape) for part in parts]
+        for place, part in zip(room, parts, strict=True):
+            place[...] = part
+        found.add(learn_briefly(Rows(*room), "rbf", True)["gamma"].tobytes())
+    assert len(found) == 1

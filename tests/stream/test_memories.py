@@ -638,8 +638,9 @@ def test_late_targets_weigh_memories_by_what_they_predicted_when_the_row_came(de
             gone = int(victim) if outcome == oracles.SWAPPED else None
             truth.learn(X[late], Y[late], v[late], joined, gone, predicted=predicted[late])
     assert_equal_beliefs(model._core, truth, X[:20])
-    at_once = log.memories[1][0]  # the weight of the first, had nothing been late
-    assert np.abs(np.log(model.experts_[0]["weight"] / at_once)) > 0.1
+    at_once = log.memories[1]  # the weights, had nothing been late
+    changed = [np.log(each["weight"] / weight) for each, weight in zip(model.experts_, at_once, strict=True)]
+    assert np.abs(changed).max() > 0.1
 
 
 def test_predictions_of_a_row_that_is_not_learned_weigh_no_other():
