@@ -36,6 +36,7 @@ REFUSED_BLOCKS = {
     "NaN in X": (NAN, [0.0], None, "X contains NaN"),
     "infinite X": (np.full((1, 3), np.inf), [0.0], None, "X contains infinity"),
     "NaN in y": (X3, [0, np.nan, 0, 0], None, "y contains NaN"),
+    "a single infinite y": (X3[:1], np.inf, None, "y contains infinity"),
     "too few columns": (X3[:, :2], Y4, None, "X has 2 features.*expecting 3"),
     "one-dimensional X": (np.zeros(3), Y4, None, "2D array"),
     "rows of X and y differ": (X3, Y4[:3], None, "inconsistent numbers of samples"),

@@ -247,7 +247,7 @@ def test_no_model_keeps_the_callers_arrays(variant):
     kind, parameters = getattr(kernsift, VARIANTS[variant][0]), VARIANTS[variant][1]
     y = labels if is_classifier(kind()) else y
     after, weight = X.copy(), np.linspace(0.5, 2.0, len(X))
-    model = kind(gamma=0.5, **parameters)
+    model = kind(**{"gamma": 0.5, **parameters})
     if hasattr(model, "fit"):
         weighted = {"sample_weight": weight} if has_fit_parameter(model, "sample_weight") else {}
         model.fit(X, y, **weighted)

@@ -19,6 +19,7 @@ from typing import Any
 
 import kernsift
 import numpy as np
+from kernsift.stream.course import BEGINNINGS
 from sklearn.base import is_classifier
 
 #: Seconds after which a call on a hundred rows hangs.
@@ -199,6 +200,8 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("OnlineLSSVMRegressor", {"kernel": "polynomial", "max_basis": 6}),
     ("OnlineLSSVMRegressor", {"kernel": "linear", "max_basis": 6, "admission": "novelty"}),
     ("OnlineLSSVMClassifier", {"max_basis": 6}),
+    ("OnlineLSSVMRegressor", {"max_basis": 5, "gamma": "auto"}),
+    ("OnlineLSSVMClassifier", {"max_basis": 5, "gamma": "auto"}),
     ("KRLSRegressor", {}),
     ("KRLSRegressor", {"alpha": 0.1, "max_basis": 5, "on_full": "drop-oldest"}),
     ("KernelLSTD", {"max_basis": 6}),
@@ -267,7 +270,10 @@ class Fuzzer:
     @staticmethod
     def _made(name: str, parameters: dict[str, Any]) -> Any:
         X, y, labels = table()
-        model = getattr(kernsift, name)(gamma=0.5, **parameters)
+        model = getattr(kernsift, name)(**{"gamma": 0.5, **parameters})
+        if model.gamma == "auto":  # a stream, with a challenger
+            X, y, labels = table(BEGINNINGS[-1] + 10)
+            return model.partial_fit(X, labels if is_classifier(model) else y)
         if name == "KernelLSTD":
             return model.partial_fit(X[:-1], y[:-1], X[1:])
         return model.fit(X, labels if is_classifier(model) else y)

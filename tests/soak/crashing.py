@@ -13,7 +13,10 @@ import kernsift
 import numpy as np
 
 BLOCK, N_BLOCKS = 25, 60
-KINDS = ("memories", "plain", "exact rows", "window", "forgetting", "gcv", "krls", "classes", "lstd")
+KINDS = (
+    "memories", "plain", "exact rows", "window", "forgetting", "gcv", "krls", "classes", "lstd", "default",
+    "default classes",
+)  # fmt: skip
 KERNELS = ("rbf", "laplacian", "matern32", "matern52", "polynomial", "linear")
 
 
@@ -51,12 +54,17 @@ class Stream:
             "krls": {},
             "classes": online,
             "lstd": {"trace_decay": 0.5},
+            "default": {},
+            "default classes": {},
         }[self.kind]
+        if self.kind.startswith("default"):  # widths that are learned, trials, steps of the ridge
+            self.settings = {"max_basis": self.settings["max_basis"]}
 
     def begin(self) -> Any:
         kinds = {
             "krls": kernsift.KRLSRegressor,
             "classes": kernsift.OnlineLSSVMClassifier,
+            "default classes": kernsift.OnlineLSSVMClassifier,
             "lstd": kernsift.KernelLSTD,
         }
         return kinds.get(self.kind, kernsift.OnlineLSSVMRegressor)(**self.settings)
@@ -66,6 +74,8 @@ class Stream:
         X, Y, weight = self.X[rows], self.Y[rows], self.weight[rows]
         if self.kind == "lstd":
             model.partial_fit(X, Y[:, 0], 0.9 * X)
+        elif self.kind == "default classes":
+            model.partial_fit(X, self.labels[rows], sample_weight=weight)
         elif self.kind == "classes":
             model.partial_fit(X, self.labels[rows], classes=range(self.outputs + 1), sample_weight=weight)
         elif self.kind == "krls":

@@ -101,6 +101,11 @@ def test_a_trial_counts_as_by_hand(rng):
     assert trial.score() == pytest.approx(score, rel=1e-12)
 
 
+@pytest.mark.parametrize("total", [1e200, -1e200])
+def test_differences_too_large_to_square_decide_nothing(total):
+    assert course.Trial(0, {}, np.ones(1), rows=2, total=total, squares=np.inf).score() in (0.0, np.sign(total))
+
+
 @pytest.mark.parametrize("kind", ["regressor", "two classes", "three classes"])
 def test_a_stream_goes_on_to_the_last_bit_from_any_row(kind, rng):
     X, y = useful(700, rng)

@@ -266,3 +266,20 @@ class ClassesMachine(RuleBasedStateMachine):
 
 TestClassesMachine = ClassesMachine.TestCase
 TestClassesMachine.settings = settings(max_examples=15, stateful_step_count=10, deadline=None)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_row_of_another_type_is_the_same_row(n_classes, rng):
+    X = rng.standard_normal((60, 2)).astype(np.float32)
+    y = np.digitize(X[:, 0], [0.0] if n_classes == 2 else [-0.5, 0.5])
+    model = OnlineLSSVMClassifier(max_basis=10).partial_fit(X, y)
+    for row in X[:20]:
+        for other in (row, row.astype(object), list(row), np.repeat(row, 2)[::2]):
+            assert model.predict_one(other) == model.predict_one(row.astype(np.float64))
+            np.testing.assert_array_equal(model.predict_proba_one(other), model.predict_proba_one(row.astype(float)))
+
+
+def test_any_delay_is_a_delay(rng):
+    X = rng.standard_normal((30, 2))
+    found = OnlineLSSVMClassifier(max_basis=10).partial_fit(X, X[:, 0] > 0).prequential(X, X[:, 0] > 0, delay=10**30)
+    assert len(found.y_pred) == 30

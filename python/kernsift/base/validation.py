@@ -199,7 +199,7 @@ def _first_not_finite(X: Any, y: Any) -> str:
             bad = np.argwhere(~np.isfinite(np.asarray(values, dtype=np.float64)))
         except (TypeError, ValueError, OverflowError):
             continue
-        if len(bad):
+        if bad.size:  # none of a single number, which has no row
             names = [name for name, _ in types_of(X)] if what == "X" else []
             where = [repr(names[j]) if names else str(j) for j in bad[0, 1:]]
             return f"The first such value is in row {bad[0, 0]}" + ", column ".join(["", *where]) + f" of {what}."

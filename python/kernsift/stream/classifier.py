@@ -133,7 +133,7 @@ swap_until, exact_rows, oversample, hysteresis, forgetting, linear, learn_rows, 
         else:
             if not self._closed:  # a class cannot be predicted before it has come
                 first = (rows.targets[:, had:] > 0).argmax(axis=0)
-                scores[:, had:][np.arange(len(scores))[:, None] <= first + delay] = -np.inf
+                scores[:, had:][np.arange(len(scores))[:, None] <= first + min(delay, len(scores))] = -np.inf
             y_pred = self.classes_[self._model().of_classes(scores).argmax(axis=1)]
         return Prequential(y_pred, (y_pred != np.ravel(y)).astype(np.float64), n_basis, None)
 

@@ -82,7 +82,9 @@ class Trial:
     def score(self) -> float:
         """How many standard errors the mean difference is from 0."""
         mean = self.total / self.rows
-        error = np.sqrt(max(self.squares / self.rows - mean**2, 0.0) / self.rows)
+        error = np.sqrt(
+            max(self.squares / self.rows - mean * mean, 0.0) / self.rows
+        )  # ** would raise where it overflows
         return float(mean / error) if error > 0 else float(np.sign(mean))
 
 

@@ -185,7 +185,7 @@ class Learning(CallbackSupport, OnlineParameters, Course):
         try:
             return core.predict_one(x)
         except TypeError:  # not a contiguous row of float64
-            return self._scores_of_one(one_row(x))
+            return Learning._scores_of_one(self, one_row(x))  # not as scores of classes, twice
         except ValueError:
             check_one_row(self, x)
             raise
