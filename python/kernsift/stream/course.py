@@ -82,9 +82,8 @@ class Trial:
     def score(self) -> float:
         """How many standard errors the mean difference is from 0."""
         mean = self.total / self.rows
-        error = np.sqrt(
-            max(self.squares / self.rows - mean * mean, 0.0) / self.rows
-        )  # ** would raise where it overflows
+        variance = max(self.squares / self.rows - mean * mean, 0.0)  # mean**2 would raise where it overflows
+        error = np.sqrt(variance / self.rows)
         return float(mean / error) if error > 0 else float(np.sign(mean))
 
 
