@@ -23,7 +23,9 @@ from measure.command import wanted
 from measure.page import head, row
 
 from . import page
-from .reference import Reference, WindowReference
+from .reference import MemoriesReference, Reference, WindowReference
+
+AnyReference = Reference | MemoriesReference | WindowReference
 
 CHECKPOINTS = {
     "quick": [20_000],
@@ -55,6 +57,16 @@ CONFIGURATIONS: dict[str, tuple[dict[str, Any], str]] = {
         for alpha, tol in [(1.0, 1e-2), (1e-4, 1e-4), (1e-8, 1e-4)]
     },
     **{
+        f"memories α={alpha:g} TOL1={tol:g}": (
+            {
+                "alpha": alpha, "novelty_tol": tol, "max_basis": 15, "usefulness_tol": 0.0,
+                "forgetting": [1.0, 0.9995, 0.998, 0.99],
+            },
+            "moving",
+        )
+        for alpha, tol in [(1.0, 1e-2), (0.1, 1e-2)]
+    },
+    **{
         f"window α={alpha:g} TOL1={tol:g}": (
             {"alpha": alpha, "novelty_tol": tol, "max_basis": 15, "usefulness_tol": 0.0, "window": 100}, "moving"
         )
@@ -75,7 +87,7 @@ def stream(moves: str, rows: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         yield X, np.sin(2 * X[:, 0]) * X[:, 1] + 0.1 * rng.standard_normal(n)
 
 
-def start(name: str) -> tuple[Any, Reference | WindowReference, dict[str, Any], str]:
+def start(name: str) -> tuple[Any, AnyReference, dict[str, Any], str]:
     """An untrained core, its reference, its parameters, and how the inputs move."""
     parameters, moves = CONFIGURATIONS[name]
     plain = {"exact_rows": 0, "swap_until": None, "forgetting": 1.0, "linear": False}
@@ -85,7 +97,10 @@ def start(name: str) -> tuple[Any, Reference | WindowReference, dict[str, Any], 
     )
     if "window" in parameters:
         return core, WindowReference(GAMMA, parameters["alpha"], parameters["window"]), parameters, moves
-    return core, Reference(2, GAMMA, parameters["alpha"], parameters.get("forgetting")), parameters, moves
+    forgetting = parameters.get("forgetting")
+    if isinstance(forgetting, list):
+        return core, MemoriesReference(core, 2, GAMMA, parameters["alpha"], forgetting), parameters, moves
+    return core, Reference(2, GAMMA, parameters["alpha"], forgetting), parameters, moves
 
 
 def soak(name: str, stops: list[int]) -> Iterator[list[str]]:
@@ -113,7 +128,7 @@ def soak(name: str, stops: list[int]) -> Iterator[list[str]]:
                 yield [name, str(core.n_basis), f"{gone:,}", *cells, *[""] * (len(stops) - len(cells))]
 
 
-def _error(core: Any, reference: Reference | WindowReference, X: np.ndarray, parameters: dict[str, Any]) -> str:
+def _error(core: Any, reference: AnyReference, X: np.ndarray, parameters: dict[str, Any]) -> str:
     """Largest error of predictions where the rows are now, relative to the largest prediction; or what is broken."""
     from kernsift.stream.health import health
 
@@ -129,7 +144,7 @@ def names(size: str, only: list[str] | None = None) -> list[str]:
     """The configurations of a size, or those whose name holds one of `only`; those with the fewest kernels first."""
     found = [name for name in CONFIGURATIONS if wanted(name, only)]
     if size == "quick" and only is None:
-        found = [found[1], *[n for n in found if " " in n and "=1 " in n and n[0] in "cfw"]]
+        found = [found[1], *[n for n in found if " " in n and "=1 " in n and n[0] in "cfmw"]]
     if not found:
         raise SystemExit(f"no configuration of the drift has one of {only} in its name")
     return sorted(found, key=lambda name: -CONFIGURATIONS[name][0]["novelty_tol"])
@@ -150,7 +165,8 @@ def section(size: str, rows: list[list[str]]) -> list[str]:
         "",
         "Two features, rbf of width 0.5: relative error of predictions against the definition in extended precision",
         "after the number of rows in the table (`tests/soak/drift.py` describes the reference). Without a cap all",
-        "kernels stay; with churn, with forgetting (0.999) and with a window (100 rows, solved afresh by the reference) there are 15 at",
+        "kernels stay; with churn, with forgetting (0.999), with the default's four memories (each against a reference of its",
+        "own, mixed by the core's weights) and with a window (100 rows, solved afresh by the reference) there are 15 at",
         "most and the inputs wander, so that kernels leave for ever. Problems found by `health()`",
         "at a checkpoint are shown. Rounding the kernel values to double, which nobody can",
         "avoid, moves the exact solution too, the more the smaller α and TOL1 are. Where the line above says *checked*, the",

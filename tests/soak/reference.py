@@ -89,6 +89,27 @@ class Reference:
         return rows
 
 
+class MemoriesReference:
+    """Several memories, a reference each, mixed by the weights that the core gives them."""
+
+    def __init__(self, core: Any, d: int, gamma: float, alpha: float, memories: list[float]) -> None:
+        self._core = core
+        self._references = [Reference(d, gamma, alpha, memory) for memory in memories]
+
+    def learn(self, X: np.ndarray, y: np.ndarray, outcome: np.ndarray, victim: np.ndarray) -> None:
+        for reference in self._references:
+            reference.learn(X, y, outcome, victim)
+
+    @property
+    def indices(self) -> np.ndarray:
+        """Row numbers of the kernels."""
+        return self._references[0].indices
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        weights = self._core.memories[1].astype(np.longdouble)
+        return np.asarray(weights @ np.array([reference.predict(X) for reference in self._references]))
+
+
 class WindowReference:
     """The last rows alone, by the core's log: their exact kernel values, solved afresh in extended precision."""
 
