@@ -4,8 +4,8 @@
 //   log w_e <- r log w_e - (ln s2_e + min(rho_e^2 / s2_e, 9)) / 2,   summed over the outputs
 //
 // rho_e is the error of memory e before it learned the row, s2_e the mean square of its errors before that, the past
-// counting r = 0.99 times as much with each row. No logarithm falls more than 14 below the largest. A model of one memory
-// keeps no weights.
+// counting r = 0.99 times as much with each row. No logarithm falls more than 14 below the largest. A model of one
+// memory keeps no weights.
 #pragma once
 
 #include "core/base/arrays.hpp"
