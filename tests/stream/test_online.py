@@ -392,7 +392,7 @@ def test_spread_covers_new_observations(rng):
     inside = np.mean(np.abs(Y[2000:, 0] - mean) < 2 * std)
     assert 0.93 < inside < 0.985
     _, far = model.predict(np.array([[30.0, 30.0]]), return_std=True)
-    prior = model.noise_variance_ / model.alpha
+    prior = model.noise_variance_ / model.alpha_
     constant = far[0] ** 2 - prior - model.noise_variance_  # the uncertainty of the bias is all that is added
     assert 0 < constant < 0.5 * prior
     assert far[0] > 3 * np.median(std)
