@@ -65,52 +65,81 @@ void pass(double* C, Index stride, Index n, const double* U, Index u_stride, con
   }
 }
 
-// Columns j .. j + columns of L against what is solved already, then their own triangle.
+// Unknowns of a block, kTiles packets of them; the packets of a row of its triangle left of the diagonal, over minus
+// the diagonal element.
+constexpr int kTiles = kLanes < kColumns ? kColumns / kLanes : 1, kBlock = kTiles * kLanes;
+using Tile = simd::PacketBlock<Packet, kLanes>;
+
+// The unknowns `last` .. 0 one after another: each goes into those before it.
+template <int last>
+inline void substitute_in(const Tile (&rows)[kTiles][kTiles], Packet* rest) {
+  if constexpr (last > 0) {
+    constexpr int tile = last / kLanes;
+    const Packet x = spread<last % kLanes>(rest[tile]);
+    for (int t = 0; t <= tile; ++t) rest[t] = simd::pmadd(x, rows[tile][t].packet[last % kLanes], rest[t]);
+    substitute_in<last - 1>(rows, rest);
+  }
+}
+
+// A block of unknowns at a time, the last first. The products with those solved before begin with the oldest, so that
+// they need not wait for the block solved just now.
 template <int n_rhs>
 void substitute(const double* L, Index stride, Index n, double* X, Index x_stride) {
-  for (Index last = n; last > 0;) {
-    const Index columns = last % kColumns == 0 ? kColumns : last % kColumns, j = last - columns;
-    double dot[kColumns][n_rhs] = {};
-    if (columns == kColumns) {
-      Packet sum[kColumns][n_rhs];
-      for (Index c = 0; c < kColumns; ++c)
-        for (int r = 0; r < n_rhs; ++r) sum[c][r] = splat(0.0);
-      const double* column = L + j * stride;
-      const auto edge = [&](Index i, Lanes some) {
-        Packet x[n_rhs];
-        for (int r = 0; r < n_rhs; ++r) x[r] = load(X + r * x_stride + i, some);
-        for (Index c = 0; c < kColumns; ++c) {
-          const Packet entry = load(column + c * stride + i, some);
-          for (int r = 0; r < n_rhs; ++r) sum[c][r] = simd::pmadd(entry, x[r], sum[c][r]);
-        }
-      };
-      Index i = last - last % kLanes;  // packets lie where those of the other columns do
-      if (i < last) {
-        edge(i, lanes(0, n - i) & from(last - i));
-        i += kLanes;
-      }
-      for (; i + kLanes <= n; i += kLanes) {
-        Packet x[n_rhs];
-        for (int r = 0; r < n_rhs; ++r) x[r] = load(X + r * x_stride + i);
-        for (Index c = 0; c < kColumns; ++c) {
-          const Packet entry = load(column + c * stride + i);
-          for (int r = 0; r < n_rhs; ++r) sum[c][r] = simd::pmadd(entry, x[r], sum[c][r]);
+  for (Index j = (n - 1) / kBlock * kBlock; j >= 0; j -= kBlock) {
+    const double* const columns = L + j * stride;
+    Tile sum[n_rhs][kTiles], rows[kTiles][kTiles];
+    for (int r = 0; r < n_rhs; ++r)
+      for (int c = 0; c < kBlock; ++c) sum[r][c / kLanes].packet[c % kLanes] = splat(0.0);
+    const auto below = [&](Index i, auto... some) {
+      Packet x[n_rhs];
+      for (int r = 0; r < n_rhs; ++r) x[r] = load(X + r * x_stride + i, some...);
+      for (int c = 0; c < kBlock; ++c) {
+        const Packet entry = load(columns + c * stride + i, some...);
+        for (int r = 0; r < n_rhs; ++r) {
+          Packet& total = sum[r][c / kLanes].packet[c % kLanes];
+          total = simd::pmadd(entry, x[r], total);
         }
       }
-      if (i < n) edge(i, lanes(0, n - i));
-      for (Index c = 0; c < kColumns; ++c)
-        for (int r = 0; r < n_rhs; ++r) dot[c][r] = simd::predux(sum[c][r]);
-    }
-    for (Index c = columns - 1; c >= 0; --c) {
-      const double* column = L + (j + c) * stride;
-      for (int r = 0; r < n_rhs; ++r) {
-        double* x = X + r * x_stride;
-        double rest = x[j + c] - dot[c][r];
-        for (Index i = j + c + 1; i < last; ++i) rest = fused(-column[i], x[i], rest);
-        x[j + c] = rest / column[j + c];
+    };
+    Index i = n / kLanes * kLanes;
+    if (i < n && i >= j + kBlock) below(i, lanes(0, n - i));
+    for (i -= kLanes; i >= j + kBlock; i -= kLanes) below(i);
+
+    double diagonal[kBlock];
+    for (int c = 0; c < kBlock; ++c) diagonal[c] = j + c < n ? columns[c * stride + j + c] : 1.0;
+    Packet inverse[kTiles];
+    for (int tile = 0; tile < kTiles; ++tile) {
+      const Index row = j + tile * kLanes;
+      inverse[tile] = simd::pdiv(splat(1.0), load(diagonal + tile * kLanes));
+      double factor[kLanes];
+      store(factor, inverse[tile]);
+      for (int t = 0; t <= tile; ++t) {
+        for (int c = 0; c < kLanes; ++c) {
+          const int column = t * kLanes + c;
+          const Lanes left = from(j + column + 1 - row) & lanes(0, std::max<Index>(n - row, 0));
+          rows[tile][t].packet[c] = load(columns + column * stride + row, left);
+        }
+        simd::ptranspose(rows[tile][t]);
+        for (int c = 0; c < kLanes; ++c)
+          rows[tile][t].packet[c] = simd::pmul(rows[tile][t].packet[c], splat(-factor[c]));
       }
     }
-    last = j;
+    for (int r = 0; r < n_rhs; ++r) {
+      double* const x = X + r * x_stride + j;
+      Packet rest[kTiles];
+      for (int tile = 0; tile < kTiles; ++tile) {
+        Tile& total = sum[r][tile];
+        simd::ptranspose(total);
+        for (int width = kLanes / 2; width > 0; width /= 2)
+          for (int c = 0; c < width; ++c) total.packet[c] = simd::padd(total.packet[c], total.packet[c + width]);
+        const Lanes inside = lanes(0, std::max<Index>(n - j - tile * kLanes, 0));
+        rest[tile] = simd::psub(load(x + tile * kLanes, inside), total.packet[0]);
+      }
+      substitute_in<kBlock - 1>(rows, rest);
+      for (int tile = 0; tile < kTiles; ++tile)
+        store(x + tile * kLanes, simd::pmul(rest[tile], inverse[tile]),
+              lanes(0, std::max<Index>(n - j - tile * kLanes, 0)));
+    }
   }
 }
 
