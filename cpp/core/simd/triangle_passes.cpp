@@ -8,68 +8,84 @@ namespace kernsift {
 
 namespace {
 
-constexpr Index kColumns = 4;  // taken together: their sums stay in registers
+// Columns taken together, whose sums stay in registers: kTiles packets of them.
+constexpr int kTiles = kLanes < 4 ? 4 / kLanes : 1, kBlock = kTiles * kLanes;
+using Tile = simd::PacketBlock<Packet, kLanes>;
 
-// The lanes from the `first`, which may lie before or behind the packet.
+// The lanes from the `first`, which may lie before or behind the packet; those of a packet that are before `end`.
 Lanes from(Index first) { return lanes(std::min<Index>(std::max<Index>(first, 0), kLanes), kLanes); }
+Lanes before(Index end) { return lanes(0, std::max<Index>(end, 0)); }
 
-// The columns j .. j + kColumns of C first get sum_r scale_r u_r u_r' over the `n_owed` columns of U; then they and, by
+void clear(Tile& tile) {
+  for (int c = 0; c < kLanes; ++c) tile.packet[c] = splat(0.0);
+}
+// The sum of each packet of a tile.
+Packet sums(Tile& tile) {
+  simd::ptranspose(tile);
+  for (int width = kLanes / 2; width > 0; width /= 2)
+    for (int c = 0; c < width; ++c) tile.packet[c] = simd::padd(tile.packet[c], tile.packet[c + width]);
+  return tile.packet[0];
+}
+
+// The columns j .. j + kBlock of C first get sum_r scale_r u_r u_r' over the `n_owed` columns of U; then they and, by
 // symmetry, their rows are multiplied: out += C(:, j..) x(j..) below the diagonal, out(j..) += C(:, j..)' x.
 template <int n_owed>
 void pass(double* C, Index stride, Index n, const double* U, Index u_stride, const double* scale, const double* x,
           double* out) {
   for (Index i = 0; i < n; ++i) out[i] = 0;
-  for (Index j = 0; j < n; j += kColumns) {
-    const Index columns = std::min(kColumns, n - j);
-    double* column[kColumns];
-    Packet su[kColumns][n_owed + 1], xj[kColumns], sum[kColumns];
-    for (Index c = 0; c < columns; ++c) {
-      column[c] = C + (j + c) * stride;
-      for (int r = 0; r < n_owed; ++r) su[c][r] = splat(scale[r] * U[r * u_stride + j + c]);
-      xj[c] = splat(x[j + c]);
-      sum[c] = splat(0.0);
+  for (Index j = 0; j < n; j += kBlock) {
+    double* const columns = C + j * stride;
+    Packet su[n_owed + 1][kBlock], xj[kBlock];
+    Tile sum[kTiles];
+    for (int tile = 0; tile < kTiles; ++tile) clear(sum[tile]);
+    for (int c = 0; c < kBlock; ++c) {
+      const bool there = j + c < n;
+      for (int r = 0; r < n_owed; ++r) su[r][c] = splat(there ? scale[r] * U[r * u_stride + j + c] : 0.0);
+      xj[c] = splat(there ? x[j + c] : 0.0);
     }
     // Rows i .. i + kLanes of the columns, of which some meet the diagonal or the end.
     const auto edge = [&](Index i) {
-      const Lanes inside = lanes(0, n - i);
+      const Lanes inside = before(n - i);
       const Packet xi = load(x + i, inside);
       Packet yi = load(out + i, inside), ui[n_owed + 1];
       for (int r = 0; r < n_owed; ++r) ui[r] = load(U + r * u_stride + i, inside);
-      for (Index c = 0; c < columns; ++c) {
+      for (int c = 0; c < kBlock; ++c) {
         const Lanes lower = inside & from(j + c - i), strictly = inside & from(j + c - i + 1);
-        Packet entry = load(column[c] + i, lower);
-        for (int r = 0; r < n_owed; ++r) entry = only(simd::pmadd(ui[r], su[c][r], entry), lower);
-        if (n_owed > 0) store(column[c] + i, entry, lower);
-        sum[c] = simd::pmadd(entry, xi, sum[c]);
+        Packet entry = load(columns + c * stride + i, lower);
+        for (int r = 0; r < n_owed; ++r) entry = only(simd::pmadd(ui[r], su[r][c], entry), lower);
+        if (n_owed > 0) store(columns + c * stride + i, entry, lower);
+        Packet& total = sum[c / kLanes].packet[c % kLanes];
+        total = simd::pmadd(entry, xi, total);
         yi = simd::pmadd(only(entry, strictly), xj[c], yi);
       }
       store(out + i, yi, inside);
     };
-    Index i = j - j % kLanes;  // packets lie where those of the other columns do
-    for (; i < j + columns; i += kLanes) edge(i);
-    for (; i + kLanes <= n; i += kLanes) {  // rows below kColumns columns: behind fewer there are none
+    Index i = j;
+    for (; i < j + kBlock && i < n; i += kLanes) edge(i);
+    for (; i + kLanes <= n; i += kLanes) {
       const Packet xi = load(x + i);
       Packet yi = load(out + i), ui[n_owed + 1];
       for (int r = 0; r < n_owed; ++r) ui[r] = load(U + r * u_stride + i);
-      for (Index c = 0; c < kColumns; ++c) {
-        Packet entry = load(column[c] + i);
-        for (int r = 0; r < n_owed; ++r) entry = simd::pmadd(ui[r], su[c][r], entry);
-        if (n_owed > 0) store(column[c] + i, entry);
+      for (int c = 0; c < kBlock; ++c) {
+        Packet entry = load(columns + c * stride + i);
+        for (int r = 0; r < n_owed; ++r) entry = simd::pmadd(ui[r], su[r][c], entry);
+        if (n_owed > 0) store(columns + c * stride + i, entry);
         yi = simd::pmadd(entry, xj[c], yi);
-        sum[c] = simd::pmadd(entry, xi, sum[c]);
+        Packet& total = sum[c / kLanes].packet[c % kLanes];
+        total = simd::pmadd(entry, xi, total);
       }
       store(out + i, yi);
     }
     if (i < n) edge(i);
-    for (Index c = 0; c < columns; ++c) out[j + c] += simd::predux(sum[c]);
+    for (int tile = 0; tile < kTiles; ++tile) {
+      double* const at = out + j + tile * kLanes;
+      const Lanes inside = before(n - j - tile * kLanes);
+      store(at, simd::padd(load(at, inside), sums(sum[tile])), inside);
+    }
   }
 }
 
-// Unknowns of a block, kTiles packets of them; the packets of a row of its triangle left of the diagonal, over minus
-// the diagonal element.
-constexpr int kTiles = kLanes < kColumns ? kColumns / kLanes : 1, kBlock = kTiles * kLanes;
-using Tile = simd::PacketBlock<Packet, kLanes>;
-
+// The packets of a row of a block's triangle left of the diagonal are kept over minus the diagonal element.
 // The unknowns `last` .. 0 one after another: each goes into those before it.
 template <int last>
 inline void substitute_in(const Tile (&rows)[kTiles][kTiles], Packet* rest) {
@@ -88,8 +104,8 @@ void substitute(const double* L, Index stride, Index n, double* X, Index x_strid
   for (Index j = (n - 1) / kBlock * kBlock; j >= 0; j -= kBlock) {
     const double* const columns = L + j * stride;
     Tile sum[n_rhs][kTiles], rows[kTiles][kTiles];
-    for (int r = 0; r < n_rhs; ++r)
-      for (int c = 0; c < kBlock; ++c) sum[r][c / kLanes].packet[c % kLanes] = splat(0.0);
+    for (auto& each : sum)
+      for (Tile& tile : each) clear(tile);
     const auto below = [&](Index i, auto... some) {
       Packet x[n_rhs];
       for (int r = 0; r < n_rhs; ++r) x[r] = load(X + r * x_stride + i, some...);
@@ -102,7 +118,7 @@ void substitute(const double* L, Index stride, Index n, double* X, Index x_strid
       }
     };
     Index i = n / kLanes * kLanes;
-    if (i < n && i >= j + kBlock) below(i, lanes(0, n - i));
+    if (i < n && i >= j + kBlock) below(i, before(n - i));
     for (i -= kLanes; i >= j + kBlock; i -= kLanes) below(i);
 
     double diagonal[kBlock];
@@ -116,7 +132,7 @@ void substitute(const double* L, Index stride, Index n, double* X, Index x_strid
       for (int t = 0; t <= tile; ++t) {
         for (int c = 0; c < kLanes; ++c) {
           const int column = t * kLanes + c;
-          const Lanes left = from(j + column + 1 - row) & lanes(0, std::max<Index>(n - row, 0));
+          const Lanes left = from(j + column + 1 - row) & before(n - row);
           rows[tile][t].packet[c] = load(columns + column * stride + row, left);
         }
         simd::ptranspose(rows[tile][t]);
@@ -128,17 +144,11 @@ void substitute(const double* L, Index stride, Index n, double* X, Index x_strid
       double* const x = X + r * x_stride + j;
       Packet rest[kTiles];
       for (int tile = 0; tile < kTiles; ++tile) {
-        Tile& total = sum[r][tile];
-        simd::ptranspose(total);
-        for (int width = kLanes / 2; width > 0; width /= 2)
-          for (int c = 0; c < width; ++c) total.packet[c] = simd::padd(total.packet[c], total.packet[c + width]);
-        const Lanes inside = lanes(0, std::max<Index>(n - j - tile * kLanes, 0));
-        rest[tile] = simd::psub(load(x + tile * kLanes, inside), total.packet[0]);
+        rest[tile] = simd::psub(load(x + tile * kLanes, before(n - j - tile * kLanes)), sums(sum[r][tile]));
       }
       substitute_in<kBlock - 1>(rows, rest);
       for (int tile = 0; tile < kTiles; ++tile)
-        store(x + tile * kLanes, simd::pmul(rest[tile], inverse[tile]),
-              lanes(0, std::max<Index>(n - j - tile * kLanes, 0)));
+        store(x + tile * kLanes, simd::pmul(rest[tile], inverse[tile]), before(n - j - tile * kLanes));
     }
   }
 }
