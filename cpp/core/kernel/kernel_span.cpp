@@ -15,15 +15,7 @@ void KernelSpan::reserve(Index n) {
   thin_.conservativeResize(storage_.rows());
 }
 
-void KernelSpan::coordinates(MatrixRef K) const {
-  if (size_ == 0) return;
-  if (K.cols() == 1) {  // by the matrix-vector routine: the blocked one would pack the whole factor
-    auto column = K.col(0);
-    factor().solveInPlace(column);
-  } else {
-    factor().solveInPlace(K);
-  }
-}
+void KernelSpan::coordinates(MatrixRef K) const { forward_substitute(block(), K); }
 
 void KernelSpan::coefficients(MatrixRef W) const {
   if (W.cols() <= kFewColumns) return back_substitute(block(), W);

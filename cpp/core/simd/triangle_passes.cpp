@@ -1,6 +1,7 @@
 #include "core/simd/triangle_passes.hpp"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "core/simd/packets.hpp"
 
@@ -153,6 +154,92 @@ void substitute(const double* L, Index stride, Index n, double* X, Index x_strid
   }
 }
 
+// Forward substitution for many columns: a strip of rows at a time, two packets of them in registers for `sides`
+// columns. What lies left of the strip's triangle is copied for many columns, negative, so that they read it in order.
+constexpr int kStrip = 2 * kLanes, kSides = kLanes < 8 ? 4 : 8;
+constexpr Index kDepth = 128;
+
+struct Strip {
+  alignas(Packet) double left[kDepth * kStrip];
+  Packet corner[kStrip][2], inverse[2];  // columns below the diagonal over minus its element, 1 / the diagonal
+};
+
+inline Packet load_before(const double* x, Index end) {
+  return end >= kLanes ? load(x) : end > 0 ? load(x, before(end)) : splat(0.0);
+}
+inline void store_before(double* x, const Packet& p, Index end) {
+  if (end >= kLanes)
+    store(x, p);
+  else if (end > 0)
+    store(x, p, before(end));
+}
+
+// The strip's rows less their products with `depth` rows that are solved.
+template <int sides>
+void subtract(const Strip& strip, Index depth, const double* solved, double* rows, Index x_stride, Index end) {
+  Packet rest[sides][2];
+  for (int r = 0; r < sides; ++r)
+    for (int t = 0; t < 2; ++t) rest[r][t] = load_before(rows + r * x_stride + t * kLanes, end - t * kLanes);
+  for (Index c = 0; c < depth; ++c) {
+    const Packet first = load(strip.left + c * kStrip), second = load(strip.left + c * kStrip + kLanes);
+    for (int r = 0; r < sides; ++r) {
+      const Packet x = splat(solved[r * x_stride + c]);
+      rest[r][0] = simd::pmadd(first, x, rest[r][0]);
+      rest[r][1] = simd::pmadd(second, x, rest[r][1]);
+    }
+  }
+  for (int r = 0; r < sides; ++r)
+    for (int t = 0; t < 2; ++t) store_before(rows + r * x_stride + t * kLanes, rest[r][t], end - t * kLanes);
+}
+
+// For one column it is the other way round: the `end` - kStrip rows below the strip, a column of L after another, less
+// their products with the strip's, which are solved.
+void push(const double* columns, Index stride, Index end, double* x) {
+  Packet solved[kStrip];
+  for (int c = 0; c < kStrip; ++c) solved[c] = splat(end > kStrip ? -x[c] : 0.0);
+  for (Index i = kStrip; i < end; i += kLanes) {
+    Packet y = load_before(x + i, end - i), z = splat(0.0);  // two sums, that wait half as long
+    for (int c = 0; c < kLanes; ++c) {
+      y = simd::pmadd(load_before(columns + c * stride + i, end - i), solved[c], y);
+      z = simd::pmadd(load_before(columns + (c + kLanes) * stride + i, end - i), solved[c + kLanes], z);
+    }
+    store_before(x + i, simd::padd(y, z), end - i);
+  }
+}
+
+template <int sides, int lane>
+inline void solve_from(const Strip& strip, Packet (&rest)[sides][2]) {
+  if constexpr (lane < kStrip) {
+    constexpr int t = lane / kLanes;
+    for (int r = 0; r < sides; ++r) {
+      const Packet x = spread<lane % kLanes>(rest[r][t]);
+      for (int below = t; below < 2; ++below)
+        rest[r][below] = simd::pmadd(x, strip.corner[lane][below], rest[r][below]);
+    }
+    solve_from<sides, lane + 1>(strip, rest);
+  }
+}
+
+template <int sides>
+void solve(const Strip& strip, double* rows, Index x_stride, Index end) {
+  Packet rest[sides][2];
+  for (int r = 0; r < sides; ++r)
+    for (int t = 0; t < 2; ++t) rest[r][t] = load_before(rows + r * x_stride + t * kLanes, end - t * kLanes);
+  solve_from<sides, 0>(strip, rest);
+  for (int r = 0; r < sides; ++r)
+    for (int t = 0; t < 2; ++t)
+      store_before(rows + r * x_stride + t * kLanes, simd::pmul(rest[r][t], strip.inverse[t]), end - t * kLanes);
+}
+
+// work(number of columns, the first of them) for all columns.
+template <class Work>
+void in_groups(MatrixRef X, const Work& work) {
+  Index r = 0;
+  for (; r + kSides <= X.cols(); r += kSides) work(std::integral_constant<int, kSides>{}, X.data() + r * X.outerStride());
+  for (; r + 2 <= X.cols(); r += 2) work(std::integral_constant<int, 2>{}, X.data() + r * X.outerStride());
+  for (; r < X.cols(); ++r) work(std::integral_constant<int, 1>{}, X.data() + r * X.outerStride());
+}
+
 }  // namespace
 
 void update_and_apply(MatrixRef C, const ConstMatrixRef& U, const double* scales, const ConstVectorRef& x,
@@ -163,6 +250,36 @@ void update_and_apply(MatrixRef C, const ConstMatrixRef& U, const double* scales
 
 void apply_lower(const ConstMatrixRef& C, const ConstVectorRef& x, VectorRef out) {
   pass<0>(const_cast<double*>(C.data()), C.outerStride(), C.rows(), nullptr, 0, nullptr, x.data(), out.data());
+}
+
+void forward_substitute(const ConstMatrixRef& L, MatrixRef X) {
+  const Index n = L.rows(), stride = L.outerStride(), x_stride = X.outerStride();
+  const bool one = X.cols() == 1;
+  Strip strip;
+  for (Index row = 0; row < n; row += kStrip) {
+    const double* const rows = L.data() + row;
+    const Index end = n - row;
+    for (Index first = 0; first < row && !one; first += kDepth) {
+      const Index depth = std::min(kDepth, row - first);
+      for (Index c = 0; c < depth; ++c)
+        for (int t = 0; t < 2; ++t)
+          store(strip.left + c * kStrip + t * kLanes,
+                simd::pnegate(load_before(rows + (first + c) * stride + t * kLanes, end - t * kLanes)));
+      in_groups(X, [&](auto sides, double* x) { subtract<sides>(strip, depth, x + first, x + row, x_stride, end); });
+    }
+    double inverse[kStrip];
+    for (Index c = 0; c < kStrip; ++c) {
+      const double* const column = rows + (row + c) * stride;
+      inverse[c] = c < end ? 1.0 / column[c] : 1.0;
+      for (int t = 0; t < 2; ++t) {
+        const Lanes below = from(c + 1 - t * kLanes) & before(end - t * kLanes);
+        strip.corner[c][t] = simd::pmul(load(column + t * kLanes, c < end ? below : 0u), splat(-inverse[c]));
+      }
+    }
+    for (int t = 0; t < 2; ++t) strip.inverse[t] = load(inverse + t * kLanes);
+    in_groups(X, [&](auto sides, double* x) { solve<sides>(strip, x + row, x_stride, end); });
+    if (one) push(rows + row * stride, stride, end, X.data() + row);
+  }
 }
 
 void back_substitute(const ConstMatrixRef& L, MatrixRef X) {
