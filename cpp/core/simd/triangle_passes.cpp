@@ -235,7 +235,8 @@ void solve(const Strip& strip, double* rows, Index x_stride, Index end) {
 template <class Work>
 void in_groups(MatrixRef X, const Work& work) {
   Index r = 0;
-  for (; r + kSides <= X.cols(); r += kSides) work(std::integral_constant<int, kSides>{}, X.data() + r * X.outerStride());
+  for (; r + kSides <= X.cols(); r += kSides)
+    work(std::integral_constant<int, kSides>{}, X.data() + r * X.outerStride());
   for (; r + 2 <= X.cols(); r += 2) work(std::integral_constant<int, 2>{}, X.data() + r * X.outerStride());
   for (; r < X.cols(); ++r) work(std::integral_constant<int, 1>{}, X.data() + r * X.outerStride());
 }

@@ -1,8 +1,7 @@
 // The hand-written passes over triangles, at every size around a packet and a column group.
-#include "core/simd/triangle_passes.hpp"
-
 #include <cmath>
 
+#include "core/simd/triangle_passes.hpp"
 #include "tests/check.hpp"
 #include "tests/random.hpp"
 
