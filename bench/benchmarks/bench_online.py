@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import copy
+import os
+import tempfile
+import time
 
 import numpy as np
 from measure.clock import fraction_of_dgemm, ratio
 from measure.rivals import Recursion
+from peers.measures import forest
+from peers.programs import run
 from sklearn.base import BaseEstimator
 from sklearn.kernel_ridge import KernelRidge
 
@@ -116,6 +121,40 @@ class Stream(Timed):
             return float("nan")  # counted for the default engine
         fresh = [copy.deepcopy(self.first) for _ in range(3)]  # one a round
         return fraction_of_dgemm(lambda: fresh.pop().partial_fit(self.X, self.y), self.flops)
+
+
+class Cap(Timed):
+    """The papers' rule at its cap, most rows novel, against a literal C++ program: growth, swaps and bounces."""
+
+    params = (sizes(100, 300, 500),)
+    param_names = ("m",)
+    timeout = 600
+
+    def setup(self, m: int) -> None:
+        self.programs = tempfile.TemporaryDirectory()
+        os.environ["KERNSIFT_PEERS_BUILD"] = self.programs.name
+        rows = forest(None, 10_000)
+        self.X, self.y = rows["X"], rows["y"]
+        rule = {"alpha": ALPHA, "novelty_tol": NOVELTY_TOL, "usefulness_tol": 1e-4, "max_basis": m}
+        self.model = kernsift.OnlineLSSVMRegressor(gamma=1 / 54, exact_rows=0, fit_intercept=False, **rule)
+        self.arguments = (1 / 54, ALPHA, NOVELTY_TOL, 1e-4, m)
+        _, size, first = run("literal", self.X, self.y, *self.arguments)
+        assert self.model.fit(self.X, self.y).n_basis_ == size == m
+        assert abs(self.model.predict(self.X[:1])[0] - first) < 1e-6, "the same rule, the same model"
+
+    def time_fit(self, m: int) -> None:
+        self.model.fit(self.X, self.y)
+
+    def track_ratio_to_literal(self, m: int) -> float:
+        ours, literal = [], []
+        for _ in range(3):
+            begin = time.thread_time()
+            self.model.fit(self.X, self.y)
+            ours.append(time.thread_time() - begin)
+            literal.append(run("literal", self.X, self.y, *self.arguments)[0])
+        return min(ours) / min(literal)
+
+    track_ratio_to_literal.unit = "ours/literal"
 
 
 class Predict(Timed):

@@ -34,7 +34,7 @@ def cases(mode: str, data: Path | None) -> Iterator[Case]:
         names = ["kernsift", "dlib::krls", "numpy KRLS", "krls (PyPI)"]
         yield Case(f"stable, m={m}", {"X": X, "y": np.sin(X[:, 0])}, {"m": m, "kind": "stable"}, names)
     n = {"quick": 500}.get(mode, 10_000)
-    for m in {"quick": (20,)}.get(mode, (100, 500)):
+    for m in {"quick": (20,)}.get(mode, (100, 300, 500)):
         task = {"m": m, "kind": "growth", "gamma": GAMMA, "alpha": 0.1, "measure": "%"}
         names = ["kernsift, the papers' rule", "kernsift", LITERAL, "numpy KRLS", "dlib::krls"]
         yield Case(f"growth and pruning, forest {n}, m={m}", forest(data, n), task, names)

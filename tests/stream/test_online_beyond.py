@@ -214,6 +214,30 @@ def test_update_and_predict_one_are_partial_fit_and_predict(rng):
     assert pickle.dumps(fast) == before
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [{"fit_intercept": True}, {"forgetting": [1.0, 0.99], "linear": True}, {"window": 12}, {"exact_rows": 5}],
+    ids=str,
+)
+def test_what_is_asked_between_two_updates_changes_no_bit(rng, settings):
+    """The coordinates that a prediction computes serve the update by the same row, and no other."""
+    X, Y, _ = stream(300, rng)
+    Y = Y[:, 0]
+    model = OnlineLSSVMRegressor(gamma=0.5, max_basis=15, alpha=0.1, **settings).partial_fit(X[:60], Y[:60])
+    asked = copy.deepcopy(model)
+    kept = []
+    for i in range(60, 300):
+        for j in {0: [i], 1: [i - 1], 2: [i, i - 1], 3: [i, i], 4: []}[i % 5]:
+            kept.append((asked.predict_one(X[j]), model.predict(X[j : j + 1])[0]))
+            asked.predict(X[:1])  # as the other was: what lags behind catches up then
+        model.update(X[i], float(Y[i]))
+        asked.update(X[i], float(Y[i]))
+    np.testing.assert_allclose(*np.array(kept).T, rtol=1e-9, atol=1e-9)
+    state = asked._core.state()
+    for name, value in model._core.state().items():
+        np.testing.assert_array_equal(value, state[name], err_msg=name)
+
+
 def test_predicting_one_row_does_not_compute_the_coefficients_again(rng):
     """They are kept from the row learned last on: O(m) and not O(m^2), whoever asks."""
     X = rng.normal(size=(1500, 6))

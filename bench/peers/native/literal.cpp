@@ -1,9 +1,11 @@
 // The papers' algorithm as one writes it with a matrix library, row by row: K^-1 and P^-1 kept whole, every row a
-// product with each; at the cap an admitted row grows both before the least useful kernel leaves both. It shares
-// nothing with the core.
+// product with each; at the cap an admitted row grows both before the least useful kernel leaves both, its place taken
+// by the newest. A row that would be that kernel itself is found out first, in O(m), and learned without growing. Of
+// kernels that tie the oldest goes. It shares nothing with the core.
 //   literal FILE N D GAMMA ALPHA TOL1 TOL2 CAP   prints CPU seconds, kernels and the prediction at the first row
 #include <Eigen/Core>
 #include <cmath>
+#include <vector>
 
 #include "rows.hpp"
 
@@ -29,15 +31,15 @@ class Inverse {
     ++size_;
   }
 
+  // Element i goes; the last takes its place.
   void strike(Index i) {
     const VectorXd u = now().col(i);
     now().noalias() -= (u / u[i]) * u.transpose();
-    --size_;
-    for (Index j = 0; j < i; ++j) storage_.col(j).segment(i, size_ - i) = storage_.col(j).segment(i + 1, size_ - i).eval();
-    for (Index j = i; j < size_; ++j) {
-      storage_.col(j).head(i) = storage_.col(j + 1).head(i);
-      storage_.col(j).segment(i, size_ - i) = storage_.col(j + 1).segment(i + 1, size_ - i);
-    }
+    const Index last = --size_;
+    if (i == last) return;
+    storage_.col(i).head(last) = storage_.col(last).head(last).eval();
+    storage_(i, i) = storage_(last, last);
+    storage_.row(i).head(last) = storage_.col(i).head(last).transpose();
   }
 
  private:
@@ -57,11 +59,13 @@ int main(int, char** argv) {
   const double begin = cpu_seconds();
   MatrixXd basis(s.d, cap + 1);
   Inverse K(cap + 1), P(cap + 1);
-  VectorXd beta(cap + 1), k, a, g;
+  VectorXd beta(cap + 1), norms(cap + 1), k, a, g, scores;
+  std::vector<Index> born(cap + 1);
   Index m = 0;
   double mean = 0, squares = 0;
   const auto kernel = [&](Index t) {
-    k = (-gamma * (basis.leftCols(m).colwise() - X.col(t)).colwise().squaredNorm().transpose().array()).exp();
+    k.noalias() = 2.0 * basis.leftCols(m).transpose() * X.col(t);
+    k = (gamma * (k.array() - norms.head(m).array() - X.col(t).squaredNorm())).exp();
   };
   for (Index t = 0; t < s.n; ++t) {
     kernel(t);
@@ -72,31 +76,43 @@ int main(int, char** argv) {
     mean += before / static_cast<double>(t + 1);
     squares += before * (s.y[t] - mean);
 
-    P.now().noalias() -= (g / Delta) * g.transpose();
     const double usefulness = delta * rho * rho / (Delta * (delta + alpha * Delta));
-    if (!(delta > novelty_tol) || !(delta * usefulness > usefulness_tol * squares / static_cast<double>(t + 1))) {
+    bool grows = delta > novelty_tol && delta * usefulness > usefulness_tol * squares / static_cast<double>(t + 1);
+    const double kappa = rho / (delta + alpha * Delta), pivot = delta * (delta / Delta + alpha);
+    if (grows && m == cap) {  // the scores as they would be after growth, that of the newcomer its usefulness
+      const auto border = a + (delta / Delta) * g;
+      scores = (beta.head(m) + kappa * (alpha * g - a)).array().square() /
+               (P.now().diagonal().array() - g.array().square() / Delta + border.array().square() / pivot);
+      grows = scores.minCoeff() <= usefulness * (1 + 1e-9);
+    }
+    P.now().noalias() -= (g / Delta) * g.transpose();
+    if (!grows) {
       beta.head(m) += (rho / Delta) * g;
       continue;
     }
-    const double kappa = rho / (delta + alpha * Delta);
     beta.head(m) += kappa * (alpha * g - a);
     beta[m] = kappa;
-    P.border(a + (delta / Delta) * g, delta * (delta / Delta + alpha));
+    P.border(a + (delta / Delta) * g, pivot);
     K.border(a, delta);
+    born[m] = t;
+    norms[m] = X.col(t).squaredNorm();
     basis.col(m++) = X.col(t);
     if (m <= cap) continue;
 
-    Index victim;
-    (beta.head(m).array().square() / P.now().diagonal().array()).minCoeff(&victim);
+    scores = beta.head(m).array().square() / P.now().diagonal().array();
+    const double lowest = scores.minCoeff() * (1 + 1e-9);
+    Index victim = cap;
+    for (Index i = 0; i < m; ++i)
+      if (scores[i] <= lowest && born[i] < born[victim]) victim = i;
     const VectorXd u = P.now().col(victim);
     beta.head(m) -= (beta[victim] / u[victim]) * u;
     P.strike(victim);
     K.strike(victim);
     --m;
-    for (Index i = victim; i < m; ++i) {
-      beta[i] = beta[i + 1];
-      basis.col(i) = basis.col(i + 1);
-    }
+    beta[victim] = beta[m];
+    born[victim] = born[m];
+    norms[victim] = norms[m];
+    basis.col(victim) = basis.col(m);
   }
   const double seconds = cpu_seconds() - begin;
   kernel(0);

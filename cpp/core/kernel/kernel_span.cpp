@@ -15,15 +15,7 @@ void KernelSpan::reserve(Index n) {
   thin_.conservativeResize(storage_.rows());
 }
 
-void KernelSpan::coordinates(MatrixRef K) const {
-  if (size_ == 0) return;
-  if (K.cols() == 1) {  // by the matrix-vector routine: the blocked one would pack the whole factor
-    auto column = K.col(0);
-    factor().solveInPlace(column);
-  } else {
-    factor().solveInPlace(K);
-  }
-}
+void KernelSpan::coordinates(MatrixRef K) const { forward_substitute(block(), K); }
 
 void KernelSpan::coefficients(MatrixRef W) const {
   if (W.cols() <= kFewColumns) return back_substitute(block(), W);
@@ -58,19 +50,22 @@ void KernelSpan::remove(Index i, Rotations& rotations) {
   thin_known_ = false;
   rotations.first = i;
   rotations.chain.clear();
-  for (Index c = 0; c < m; ++c) {  // rows below i move up, a column at a time: they are contiguous there
-    const Index top = std::max(i, c - 1);
+  for (Index c = 0; c < i; ++c) {  // rows below i move up
     double* z = storage_.col(c).data();
-    std::copy(z + top + 1, z + m, z + top);
+    std::copy(z + i + 1, z + m, z + i);
   }
-  for (Index q = i; q + 1 < m; ++q) {
-    const double a = storage_(q, q), b = storage_(q, q + 1);
-    const double r = std::hypot(a, b);
-    const Rotation g{a / r, b / r};
+  for (Index q = i; q + 1 < m; ++q) {  // those of column q when it is rotated; column q + 1 waits for its turn
+    double* a = storage_.col(q).data() + q + 1;
+    double* b = storage_.col(q + 1).data() + q + 1;
+    const double r = std::hypot(a[0], b[0]);
+    const Rotation g{a[0] / r, b[0] / r};
     rotations.chain.push_back(g);
-    storage_(q, q) = r;
-    for (Index row = q + 1; row + 1 < m; ++row) g.apply(storage_(row, q), storage_(row, q + 1));
-    storage_(q, q + 1) = 0.0;
+    a[-1] = r;
+    for (Index row = 1; row < m - q - 1; ++row) {
+      const double old = a[row];
+      a[row - 1] = g.c * old + g.s * b[row];
+      b[row] = g.c * b[row] - g.s * old;
+    }
   }
   --size_;
   storage_.col(size_).head(m).setZero();

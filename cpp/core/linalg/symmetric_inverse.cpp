@@ -135,12 +135,9 @@ void SymmetricInverse::rotate(const Rotations& rotations, Index offset) {
   for (Index k = 0; k < steps; ++k) {
     const Rotation g = chain[k];
     const Index q = first + k, below = size_ - q - 2;
-    auto a = storage_.col(q).segment(q + 2, below).array();
-    auto b = storage_.col(q + 1).segment(q + 2, below).array();
-    auto a_old = scratch_.head(below).array();
-    a_old = a;
-    a = g.c * a_old + g.s * b;
-    b = g.c * b - g.s * a_old;
+    double* a = storage_.col(q).data() + q + 2;
+    double* b = storage_.col(q + 1).data() + q + 2;
+    for (Index row = 0; row < below; ++row) g.apply(a[row], b[row]);
     // the 2 x 2 block on the diagonal
     const double p = storage_(q, q), x = storage_(q + 1, q), r = storage_(q + 1, q + 1);
     storage_(q, q) = g.c * (g.c * p + g.s * x) + g.s * (g.c * x + g.s * r);

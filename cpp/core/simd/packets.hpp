@@ -55,6 +55,22 @@ inline Packet only(const Packet& p, Lanes some) {
 }
 #endif
 
+// One lane of a packet in all of them.
+template <int lane>
+inline Packet spread(const Packet& p) {
+#if defined(__AVX512F__)
+  return _mm512_permutexvar_pd(_mm512_set1_epi64(lane), p);
+#elif defined(__AVX2__)
+  return _mm256_permute4x64_pd(p, lane * 0x55);
+#elif defined(__SSE2__)
+  return _mm_shuffle_pd(p, p, lane * 3);
+#else
+  double each[kLanes];
+  store(each, p);
+  return splat(each[lane]);
+#endif
+}
+
 // a b + c as a packet rounds it: what is left over from a loop of packets gets the same bits in every shape of the
 // loop.
 inline double fused(double a, double b, double c) {

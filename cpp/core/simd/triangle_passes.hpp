@@ -18,4 +18,7 @@ void apply_lower(const ConstMatrixRef& C, const ConstVectorRef& x, VectorRef out
 constexpr Index kFewColumns = 3;
 void back_substitute(const ConstMatrixRef& L, MatrixRef X);
 
+// X <- L^-1 X for any number of columns; a block of them is worth it.
+void forward_substitute(const ConstMatrixRef& L, MatrixRef X);
+
 }  // namespace kernsift

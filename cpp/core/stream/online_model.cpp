@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 
 #include "core/simd/triangle_passes.hpp"
 #include "core/stream/earlier_state.hpp"
@@ -25,7 +26,7 @@ OnlineModel::OnlineModel(Kernel kernel, Index n_outputs, const OnlineSettings& s
       blocks_(dictionary().kernel().n_features()) {}
 
 void OnlineModel::learn(const Rows& X, const Rows& Y, const ConstVectorRef& v, LearnLog log) {
-  coef_.known = false;
+  forget_what_was_read();
   if (!refit_.on) kept_.keep(X, Y, v);
   for (Index first = 0; first < X.rows(); first += kChunk) {
     if (blocks_.learns_in_parts(*this, log.exact_apriori)) {
@@ -58,6 +59,7 @@ void OnlineModel::learn_row(const double* x, Index row, const double* y, double 
     std::fill_n(apriori, n_outputs(), 0.0);
     if (!(v > 0)) return journal_.record({Outcome::ignored}, i, log);
     state_.begin(y, v);
+    coordinates_known_ = false;
     if (settings_.free_constant()) {
       // The constant takes the first row whole: a kernel could lower the cost by nothing, and its column would equal
       // that of the constant, told apart by the ridge alone.
@@ -68,9 +70,11 @@ void OnlineModel::learn_row(const double* x, Index row, const double* y, double 
   }
   if (v > 0) state_.forget_oldest();
   const Basis& basis = state_.basis();
-  MatrixRef w = one_.coordinates(basis.offset() + dictionary().padded());
-  basis.coordinates(prepared_, row, Eigen::Map<const RowMatrix>(x, 1, dictionary().kernel().n_features()), w);
-  const Sample sample{x, prepared_, row, dictionary().kernel().self(prepared_, row), w.col(0).head(basis.dimension())};
+  if (!coordinates_known_)
+    basis.coordinates(prepared_, row, Eigen::Map<const RowMatrix>(x, 1, dictionary().kernel().n_features()),
+                      one_.coordinates(basis.offset() + dictionary().padded()));
+  coordinates_known_ = false;  // the basis may change
+  const Sample sample{x, prepared_, row, dictionary().kernel().self(prepared_, row), one_.w.head(basis.dimension())};
   const RowScalars look = this->look(sample, y, v, apriori);
   if (first) std::fill_n(apriori, n_outputs(), 0.0);  // nothing was known
   journal_.record(decide(look, sample, y, v), i, log);
@@ -139,7 +143,7 @@ Event OnlineModel::admit(const RowScalars& row, const Sample& sample, bool exact
 }
 
 void OnlineModel::begin_refit() {
-  coef_.known = false;
+  forget_what_was_read();
   refit_ = {true, journal_};
   state_.pause_coverage(true);
   state_.restart();
@@ -156,7 +160,7 @@ void OnlineModel::end_refit() {
 }
 
 bool OnlineModel::change_ridge(double alpha) {
-  coef_.known = false;
+  forget_what_was_read();
   if (!state_.change_ridge(alpha)) return false;
   state_.check();
   settings_.alpha = alpha;
@@ -171,7 +175,7 @@ bool OnlineModel::choose_ridge() {
 }
 
 void OnlineModel::prune(Index kernels) {
-  coef_.known = false;
+  forget_what_was_read();
   // O(m^3), as what follows: nothing forgotten lingers
   if (settings_.window && state_.recent().size() > 0) state_.renew_from_rows();
   state_.settle();  // the same bits whether or not the model was read before
@@ -187,7 +191,7 @@ void OnlineModel::prune(Index kernels) {
 }
 
 void OnlineModel::learn_prepared(const ConstVectorRef& y, double v) {
-  coef_.known = false;
+  coef_.known = read_ = false;
   one_.set_target(y);
   kept_.keep(one_.x.data(), one_.y.data(), v);
   state_.leave_information();
@@ -219,13 +223,22 @@ void OnlineModel::predict(const Rows& X, RowsOut out, Index threads) const {
   if (slopes_.size() > 0) out.noalias() += X * slopes_;
 }
 
+// After a row was learned the coefficients cost as much as the coordinates of the row, which an update by it will need.
 void OnlineModel::predict_one(const ConstVectorRef& x, VectorRef out) {
   state_.leave_information();
   prepare_row(x);
-  const auto k = one_.column(dictionary(), prepared_, 0);
+  const bool read_before = std::exchange(read_, true);
+  if (!coordinates_known_) one_.column(dictionary(), prepared_, 0);
+  if (coordinates_known_ || !(coef_.known || read_before)) {
+    const ConstVectorRef w = predicted_coordinates();
+    const ConstMatrixRef theta = state_.theta();
+    for (Index o = 0; o < n_outputs(); ++o) out[o] = theta.col(o).dot(w) + state_.level()[o];
+    return;
+  }
+  const auto k = one_.k.head(dictionary().size());
   const ConstMatrixRef coef = coefficients();
   for (Index o = 0; o < n_outputs(); ++o) {
-    out[o] = k.dot(coef.col(o).head(dictionary().size())) + constant_[o];
+    out[o] = k.dot(coef.col(o).head(k.size())) + constant_[o];
     if (slopes_.size() > 0) out[o] += slopes_.col(o).dot(x);
   }
 }
@@ -241,10 +254,13 @@ void OnlineModel::predict_members(VectorRef out) { state_.predict_members(predic
 // Of the row of the last `predict_one`.
 ConstVectorRef OnlineModel::predicted_coordinates() {
   const Basis& basis = state_.basis();
-  MatrixRef w = one_.coordinates(basis.dimension());
-  w.bottomRows(basis.size()) = one_.k.head(basis.size());
-  basis.coordinates(one_.x, w);
-  return w.col(0);
+  if (!coordinates_known_) {
+    MatrixRef w = one_.coordinates(basis.dimension());
+    w.bottomRows(basis.size()) = one_.k.head(basis.size());
+    basis.coordinates(one_.x, w);
+    coordinates_known_ = true;
+  }
+  return one_.w.head(basis.dimension());
 }
 
 void OnlineModel::variance(const Rows& X, RowsOut out, Index threads) const {

@@ -51,7 +51,7 @@ class OnlineModel {
 
   // Brings everything up to date with the rows learned: call before reading anything below.
   void settle() {
-    if (state_.accumulating()) coef_.known = false;
+    if (state_.accumulating()) forget_what_was_read();
     state_.settle();
   }
 
@@ -80,7 +80,11 @@ class OnlineModel {
     learn_prepared(y, v);
   }
   // The same in two steps, for a caller that must know k(x, x) in between: only the second changes the model.
-  void prepare_row(const ConstVectorRef& x) { one_.prepare(dictionary().kernel(), x, prepared_); }
+  void prepare_row(const ConstVectorRef& x) {
+    if (coordinates_known_ && one_.x.row(0).transpose() == x) return;  // predicted just now
+    one_.prepare(dictionary().kernel(), x, prepared_);
+    coordinates_known_ = false;
+  }
   double prepared_self() const { return dictionary().kernel().self(prepared_, 0); }
   // k(x, x) with all there is beside the kernels: its square must not overflow.
   double prepared_size(const ConstVectorRef& x) const { return prepared_self() + state_.basis().linear_self(x); }
@@ -120,6 +124,8 @@ class OnlineModel {
   RowScalars look(const Sample& sample, const double* y, double v, double* apriori);
   Event decide(const RowScalars& row, const Sample& sample, const double* y, double v);
   ConstVectorRef predicted_coordinates();
+  // The model changes: before it does.
+  void forget_what_was_read() { coef_.known = coordinates_known_ = read_ = false; }
   Event admit(const RowScalars& row, const Sample& sample, bool exactly);
   // Whether a row is learned without judging it, `ahead` rows from now.
   bool frozen(Index ahead = 0) const {
@@ -145,7 +151,9 @@ class OnlineModel {
   SecondPass refit_;
   PreparedRows prepared_;
   OneRow one_;
-  Vector scores_;  // workspace
+  bool coordinates_known_ = false;  // those of the prepared row are in one_.w
+  bool read_ = false;               // by `predict_one`, since rows were learned
+  Vector scores_;                   // workspace
   mutable Coefficients coef_;
   mutable Vector constant_;  // as old as coef_, like the slopes
   mutable Matrix slopes_;

@@ -26,10 +26,15 @@ bool scores_after_growth(const RowScalars& row, const ConstMatrixRef& beta, cons
   for (Index o = 0; o < beta.cols(); ++o)
     scores.array() += (beta.col(o) + (rho[o] / row.den) * (alpha * g - a)).array().square();
   // d_new = d - g^2 / Delta + w_b^2 / Delta_b, with w_b = a + share g
-  const auto d_new = d.array() - g.array().square() / row.Delta + (a + share * g).array().square() / Delta_b;
-  const bool sound = (d_new > 0).all();
-  scores.array() /= d_new;  // [MATH 1.7]
-  return sound;
+  unsigned unsound = 0;  // a loop, for Eigen's `all` takes one number at a time
+  const double per_Delta = 1.0 / row.Delta, per_Delta_b = 1.0 / Delta_b;
+  for (Index i = 0; i < scores.size(); ++i) {
+    const double w_b = a[i] + share * g[i];
+    const double d_new = d[i] - g[i] * g[i] * per_Delta + w_b * w_b * per_Delta_b;
+    unsound |= d_new > 0 ? 0u : 1u;
+    scores[i] /= d_new;  // [MATH 1.7]
+  }
+  return unsound == 0;
 }
 
 void PruningScores::reserve(Index kernels) {
@@ -38,7 +43,7 @@ void PruningScores::reserve(Index kernels) {
   for (Vector* v : {&diagonal_, &kappa_, &border_}) v->conservativeResize(n);
   unit_.conservativeResize(whole_packets(n + 1));
   image_.conservativeResize(whole_packets(n + 1), 2);
-  in_kernels_.conservativeResize(n, 2);
+  in_kernels_.conservativeResize(n, kFewColumns);
   beta_.conservativeResize(n, outputs);
   lagging_.h.conservativeResize(n, kFewColumns);
   lagging_.rho.conservativeResize(kFewColumns, outputs);
@@ -72,21 +77,28 @@ void PruningScores::refresh(const KernelSpan& span, Posterior& posterior) {
 
 void PruningScores::catch_up(const KernelSpan& span) {
   if (lagging_.count == 0) return;
-  const Index m = span.size();
-  auto G = lagging_.h.topLeftCorner(m, lagging_.count);
+  auto G = lagging_.h.topLeftCorner(span.size(), lagging_.count);
   span.coefficients(G);
+  follow(G);
+}
+
+void PruningScores::follow(const ConstMatrixRef& G) {
+  const Index m = G.rows();
   diagonal_.head(m) -= G.rowwise().squaredNorm();
   beta_.topRows(m) += G.lazyProduct(lagging_.rho.topRows(lagging_.count));
   lagging_.count = 0;
 }
 
-// g = P^-1 k = L^-T h and a = K^-1 k = L^-T w of the row.
+// g = P^-1 k = L^-T h and a = K^-1 k = L^-T w of the row, and with them what lags behind if the pass has room for it.
 void PruningScores::row_in_kernels(const KernelSpan& span, const Posterior& posterior, const ConstVectorRef& w) {
   if (row_known_) return;
-  const Index m = span.size();
+  const Index m = span.size(), lagging = 2 + lagging_.count <= kFewColumns ? lagging_.count : 0;
   in_kernels_.col(0).head(m) = posterior.image().tail(m);
   in_kernels_.col(1).head(m) = w.tail(m);
-  span.coefficients(in_kernels_.topRows(m));
+  auto behind = in_kernels_.block(0, 2, m, lagging);
+  behind = lagging_.h.topLeftCorner(m, lagging);
+  span.coefficients(in_kernels_.topLeftCorner(m, 2 + lagging));
+  if (lagging > 0) follow(behind);
   row_known_ = true;
 }
 
@@ -116,8 +128,8 @@ Eigen::Map<const Vector> PruningScores::projection(const KernelSpan& span, const
 bool PruningScores::after_growth(const KernelSpan& span, const Posterior& posterior, const ConstVectorRef& w,
                                  const RowScalars& row, VectorRef scores) {
   const Index m = span.size();
-  catch_up(span);
   row_in_kernels(span, posterior, w);
+  catch_up(span);
   return scores_after_growth(row, beta_.topRows(m), diagonal_.head(m), in_kernels_.col(0).head(m),
                              in_kernels_.col(1).head(m), posterior.residual(), posterior.alpha(), scores);
 }
@@ -171,8 +183,8 @@ void PruningScores::grow(const KernelSpan& span, const Posterior& posterior, con
                          const RowScalars& row) {
   if (!tracking_) return;
   const Index m = span.size();
-  catch_up(span);
   row_in_kernels(span, posterior, w);
+  catch_up(span);
   reserve(m + 1);
   const auto g = in_kernels_.col(0), a = in_kernels_.col(1);
   const double Delta_b = row.delta * (row.den / row.Delta);  // [JPs grow]: not the Delta_b printed in [JP 14]

@@ -78,6 +78,7 @@ class PruningScores {
   void reserve(Index kernels);
   void refresh(const KernelSpan& span, Posterior& posterior);
   void catch_up(const KernelSpan& span);
+  void follow(const ConstMatrixRef& G);
   void row_in_kernels(const KernelSpan& span, const Posterior& posterior, const ConstVectorRef& w);
   void border_in_kernels(const KernelSpan& span, const Posterior& posterior, const ConstVectorRef& w, double delta);
 
@@ -94,7 +95,7 @@ class PruningScores {
   Matrix beta_;         // capacity x outputs
   Index removals_ = 0;  // since both were computed from scratch
   Lagging lagging_;
-  Matrix in_kernels_;  // columns g = P^-1 k and a = K^-1 k of the row, once needed
+  Matrix in_kernels_;  // columns g = P^-1 k and a = K^-1 k of the row, once needed; and room for one that lags
   bool row_known_ = false;
   Vector border_;  // w_b, the border of P^-1 in a growth that is exact on recent rows, once needed
   bool border_known_ = false;
