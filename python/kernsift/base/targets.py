@@ -140,9 +140,11 @@ class Regression(RegressorMixin, Supervised):
 class Intervals(Regression):
     """Standard deviations and intervals calibrated by rows of the fit, each left out."""
 
+    _calibration: LeftOut | None = None
+
     def _left_out(self) -> LeftOut | None:
         """Standardised errors of these rows; None of a model saved by an older version."""
-        raise NotImplementedError
+        return self._calibration
 
     def _std_factor(self) -> Any:
         left_out = self._left_out()
@@ -294,9 +296,11 @@ class Probabilities(Classification):
 class Sets(Probabilities):
     """Sets of classes calibrated by rows of the fit, each left out."""
 
+    _calibration: LeftOut | None = None
+
     def _doubts(self) -> LeftOut | None:
         """1 - the probability of the own class of these rows; None of a model saved by an older version."""
-        raise NotImplementedError
+        return self._calibration
 
     def predict_set(self, X: ArrayLike, coverage: float = 0.9) -> NDArray[np.bool_]:
         """Return the classes that each row may have: a set that contains its class with a given probability.

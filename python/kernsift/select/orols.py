@@ -133,10 +133,6 @@ class OROLSRegressor(Intervals, OROLSBase):
         self._calibration = LeftOut.of(errors, model, found["noise"], weight)
 
     _spread: Array  # S with SS' the covariance of the coefficients, in units of the noise
-    _calibration: LeftOut | None = None
-
-    def _left_out(self) -> LeftOut | None:
-        return self._calibration
 
     def _mean_and_variance(self, X: Array) -> tuple[Array, Array]:
         relative = np.empty(len(X))
@@ -236,11 +232,6 @@ categorical_features, periods, random_state
         scores, codes = targets - np.hstack(errors), self._codes_of(targets)
         self.temperature_ = fit_temperature(scores, codes, weight)
         self._calibration = LeftOut.of_classes(softmax(scores, self.temperature_), codes, weight)
-
-    _calibration: LeftOut | None = None
-
-    def _doubts(self) -> LeftOut | None:
-        return self._calibration
 
     def _keep_classes(self, X: Array, found: list[dict[str, Any]]) -> None:
         """Take over one model a class on the union of their kernels."""

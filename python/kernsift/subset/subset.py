@@ -327,8 +327,3 @@ cycles, keep_path, keep_sums, fit_intercept, n_jobs, validation, categorical_fea
         self.temperature_ = fit_temperature(scores, sketch.codes, sketch.weight)
         self.log_loss_ = {"squared": left_out_loss(scores, self.temperature_, sketch)}
         self._calibration = LeftOut.of_classes(softmax(scores, self.temperature_), sketch.codes, sketch.weight)
-
-    _calibration: LeftOut | None = None
-
-    def _doubts(self) -> LeftOut | None:
-        return self._calibration
