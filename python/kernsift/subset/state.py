@@ -141,7 +141,7 @@ class Sketch:
         if len(keys) > most:
             rows = rows[self.keys[rows] <= keys[most - 1]]
         # equal rows of one class, or with equal targets, become one
-        codes = np.ascontiguousarray(self.codes[rows]).reshape(len(rows), -1).view(np.uint64)
+        codes = np.ascontiguousarray(np.atleast_2d(self.codes[rows].T).T).view(np.uint64)
         labels = np.concatenate([self.keys[rows, None], codes], axis=1)
         _, first, group = np.unique(labels, axis=0, return_index=True, return_inverse=True)
         total: Array = np.bincount(group.ravel(), self.weight[rows], len(first)).astype(np.float64)
