@@ -8,6 +8,7 @@ import pickle
 import subprocess
 import sys
 from importlib.resources import files
+from pathlib import Path
 
 import kernsift
 import numpy as np
@@ -80,6 +81,8 @@ def test_of_the_levels_built_the_best_that_runs_is_loaded(monkeypatch, built, ex
 def test_a_broken_build_raises_and_never_falls_back(tmp_path):
     """A copy of the package whose best level is damaged must not come up on another."""
     package = files("kernsift")
+    if not isinstance(package, Path):
+        pytest.skip("an editable install lies in two folders")
     for name in os.listdir(str(package)):
         if name != "__pycache__":
             os.symlink(str(package / name), tmp_path / name)

@@ -108,8 +108,9 @@ def test_handicaps_of_blas_are_lifted_before_numpy_loads_and_refused_after() -> 
 
 @pytest.mark.parametrize("module", sorted(path.stem for path in (BENCH / "benchmarks").glob("bench_*.py")))
 def test_benchmarks_race_without_handicaps_whatever_the_machine_sets(module: str) -> None:
-    environment = {**os.environ, "OPENBLAS_CORETYPE": "Haswell", "OPENBLAS_L2_SIZE": "512"}
-    code = f"import benchmarks.{module}, os; print([name for name in os.environ if name.startswith('OPENBLAS_')])"
+    handicaps = {"OPENBLAS_CORETYPE": "Haswell", "OPENBLAS_L2_SIZE": "512"}
+    environment = {**os.environ, **handicaps}
+    code = f"import benchmarks.{module}, os; print([name for name in {tuple(handicaps)} if name in os.environ])"
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, cwd=BENCH, env=environment, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -158,8 +158,8 @@ class OnlineMachine(RuleBasedStateMachine):
         full = self.cap is not None and len(self.dense.ids) >= self.cap
         return self.dense.exact_rows > 0 and not (full and swap_until is not None and self.learned >= swap_until)
 
-    def follow(self, X, Y, v):
-        """The rows one by one, and the oracle after them."""
+    def follow(self, X, Y, v, **told):
+        """The rows one by one, and the oracle after them, which is also `told` what was predicted when they came."""
         if self.dense is None:
             self.start_oracle(X[0])
         for x, y, weight in zip(X, Y, v, strict=True):
@@ -169,7 +169,7 @@ class OnlineMachine(RuleBasedStateMachine):
             admitted = self.dense.seen in after
             evicted = [i for i in before if i not in after]
             assert len(evicted) <= 1
-            self.dense.learn(x, self.targets(y[None])[0], weight, admitted, *(evicted or [None]), keeps)
+            self.dense.learn(x, self.targets(y[None])[0], weight, admitted, *(evicted or [None]), keeps, **told)
             self.learned += weight > 0
             assert after == self.dense.ids
 
@@ -289,12 +289,15 @@ class OnlineMachine(RuleBasedStateMachine):
             return
         X, Y, v = self.draw(n)
         got = self.model.prequential(X, self.given(Y), sample_weight=v, delay=delay).y_pred.reshape(n, -1)
+        told = [{} for _ in range(n)]  # what memories with late targets are weighed by
         for i in range(n + delay):  # row i is predicted when all before row i - delay were learned
             if i < n:
                 self.agree(got[i], self.dense.predict(X[i : i + 1])[0])
+                if delay and isinstance(self.dense, Memories):
+                    told[i] = {"predicted": self.dense.predictions(X[i : i + 1])[:, 0]}
             if i >= delay:
                 done = slice(i - delay, i - delay + 1)
-                self.follow(X[done], Y[done], v[done])
+                self.follow(X[done], Y[done], v[done], **told[i - delay])
 
     @precondition(lambda self: self.dense is not None)
     @rule(n=st.integers(1, 9))

@@ -471,6 +471,19 @@ def test_a_row_too_far_for_the_linear_part_is_refused(far):
     assert np.isfinite(without.predict(X)).all()
 
 
+def test_scores_follow_other_rows_that_take_the_place_of_those_learned():
+    """What a kernel is worth after `refit` is what those rows say, whether or not scores were kept before."""
+    X, Y, v = moving(200, seed=25)
+    plain, scored = (core(forgetting=[0.9, 0.5]) for _ in range(2))
+    for model in (plain, scored):
+        model.learn(X, Y, v)
+    scored.prune(len(scored.indices))  # takes none, and keeps scores from now on
+    for model in (plain, scored):
+        model.refit(X[:3], Y[:3], np.ones(3))
+        model.prune(4)
+    assert plain.indices.tolist() == scored.indices.tolist()
+
+
 # --- what is read -----------------------------------------------------------------------------------------------------
 
 

@@ -68,10 +68,11 @@ def test_MATH_LOO_leave_one_out_is_refitting(alpha, intercept, rng):
     refitted = oracles.subset_loo(*matrices(model, X), Y, v, alpha, intercept)
     by_factor, by_eigenvectors = (model.state_.problem(intercept) for _ in range(2))
     assert by_eigenvectors.largest > 0  # decomposes
-    rows = {**model._basis.core, "X": X, "Y": Y, "weight": v}
+    rows = {**model._basis.core, "X": X, "Y": Y}
+    of_the_row = {"leaves": np.minimum(v, 1.0), "own": np.full(40, -1), "alpha": alpha}  # all kernels stay
     for problem in (by_factor, by_eigenvectors):
-        np.testing.assert_allclose(Y - problem.left_out(**rows, alpha=alpha)[0], refitted, atol=1e-9)
-    errors = by_eigenvectors.loo_errors(**rows, alphas=np.array([alpha, 2 * alpha]))
+        np.testing.assert_allclose(Y - problem.left_out(**rows, **of_the_row)[0], refitted, atol=1e-9)
+    errors = by_eigenvectors.loo_errors(**rows, weight=v, alphas=np.array([alpha, 2 * alpha]))
     assert errors[0] == pytest.approx((v[:, None] * (Y - refitted) ** 2).sum(), rel=1e-9)
 
 

@@ -285,6 +285,7 @@ void StreamState::restart() {
       each.posterior.restart();
     else
       each.posterior.forget_all();
+    each.scores.leave();
     each.learned.restart();
   }
   mixture_ = Mixture(mixture_.size(), errors_.rows());
