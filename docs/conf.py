@@ -51,6 +51,7 @@ repository_pages = {
     "bench/peers/RESULTS.md": "measured/peers",
     "bench/papers/REINFORCEMENT.md": "measured/reinforcement",
     "bench/papers/WIDTHS.md": "measured/widths",
+    "bench/papers/COVERAGE.md": "measured/coverage",
     "cpp/EQUATIONS.md": "papers/equations",
 }
 

@@ -47,6 +47,7 @@ def sets(run: Run) -> Iterator[tuple[str, Array, Array]]:
     "COVERAGE",
     "part of new rows inside intervals of nominal 90 %: lowest and highest of ten tables and three kernels",
     "family | 50 rows | 200 rows | 2000 rows",
+    page="coverage",
     data=("boston", "abalone"),
     seeds="0 to one less than the splits",
 )

@@ -164,6 +164,7 @@ DOCS = HERE.parents[1] / "docs"
 PAGES = {
     "papers": HERE / "RESULTS.md",
     "widths": HERE / "WIDTHS.md",
+    "coverage": HERE / "COVERAGE.md",
     "reinforcement": HERE / "REINFORCEMENT.md",
     "selectors": DOCS / "selectors.md",
     "streams": DOCS / "stream_settings.md",

@@ -40,4 +40,8 @@ constexpr Index grown_capacity(Index current, Index n) {
   return n <= current ? current : whole_packets(n > current + current / 2 ? n : current + current / 2);
 }
 
+// A sum of a caller's numbers with the same last bits wherever they lie: Eigen adds up a vector from its first aligned
+// element on, an expression from its first.
+inline double sum_of(const ConstVectorRef& numbers) { return (1.0 * numbers).sum(); }
+
 }  // namespace kernsift

@@ -136,7 +136,7 @@ Vector dense_loo_grid(const Kernel& kernel, const Rows& X, const Rows& Y, const 
     if (!(N.minCoeff() > 0)) continue;
     // v_i loo_i^2 with loo_i = e_i / (1 - part_i h_i), e_i = mu z_i / sqrt(v_i), h_i = 1 - mu N_ii [MATH LOO]
     const Vector slack = slack_of_part(mus[k] * N.array(), part.array());
-    errors[k] = mus[k] * mus[k] * (z.array().colwise() / slack.array()).square().sum() / v.sum();
+    errors[k] = mus[k] * mus[k] * (z.array().colwise() / slack.array()).square().sum() / sum_of(v);
   }
   return errors;
 }

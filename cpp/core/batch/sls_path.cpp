@@ -63,7 +63,7 @@ bool sls_path(const Kernel& kernel, const Rows& X, const Rows& Y, const ConstVec
       const double slack = slack_of_part(mu * diagonal[j], part[kept[j]]);
       errors.row(kept[j]) = n > 1 ? (mu * a.row(j) / slack).eval() : Vector::Zero(outputs).transpose().eval();
     }
-    loo.push_back(errors.squaredNorm() / v.sum());
+    loo.push_back(errors.squaredNorm() / sum_of(v));
     path.sizes.push_back(n);
     for (Index o = 0; o < outputs; ++o) {
       double fit = 0;  // min J = mu a'V^1/2 (y - b) over the kept rows
@@ -143,7 +143,7 @@ bool reselected_path(const Kernel& kernel, const Rows& X, const Rows& Y, const C
     path.sizes.push_back(n);
     path.alpha.push_back(mu);
     path.coef.insert(path.coef.end(), coef.data(), coef.data() + coef.size());
-    loo.push_back(v.dot(errors.rowwise().squaredNorm()) / v.sum());
+    loo.push_back(v.dot(errors.rowwise().squaredNorm()) / sum_of(v));
     for (Index o = 0; o < outputs; ++o) cost.push_back(found.cost[o]), intercept.push_back(found.intercept[o]);
     if (n == 1) break;
     Vector scores = coef.rowwise().squaredNorm();

@@ -28,7 +28,7 @@ struct Centre {
   Centre(const Matrix& Z, const Rows& Y, const ConstVectorRef& v, bool bias)
       : z(Vector::Zero(Z.cols())), y(Vector::Zero(Y.cols())), inverse_total(0) {
     if (!bias) return;
-    inverse_total = 1.0 / v.sum();
+    inverse_total = 1.0 / sum_of(v);
     z = Z.transpose() * v * inverse_total;
     y = Y.transpose() * v * inverse_total;
   }
@@ -216,7 +216,7 @@ Vector sparse_loo_grid(const SparseBasis& basis, const Rows& Y, const ConstVecto
     grid.add(tile, y, weights, part.segment(first, count).cwiseProduct(weights));
   }
   for (Index k = 0; k < mus.size(); ++k)  // else 1 - leverage is rounding error
-    if (grid.least()[k] > kLeastSlack) errors[k] = grid.sums()[k] / v.sum();
+    if (grid.least()[k] > kLeastSlack) errors[k] = grid.sums()[k] / sum_of(v);
   return errors;
 }
 

@@ -44,7 +44,7 @@ void add_rows(const Kernel& kernel, const Panels& elements, const Rows& L, const
     t.leftCols(c) = Y.middleRows(first, count).rowwise() - offset.transpose();
     sums.y.noalias() += t.leftCols(c).transpose() * v;
     sums.yy.noalias() += t.leftCols(c).cwiseAbs2().transpose() * v;
-    sums.weight += v.sum();
+    sums.weight += sum_of(v);
     if (weighted) t.array().colwise() *= root.array();
     products.noalias() += W * t;
     add_outer(W, 1.0, threads, sums.M);  // [MATH 1.11]

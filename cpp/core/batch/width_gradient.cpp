@@ -87,12 +87,11 @@ WidthProblem::WidthProblem(KernelKind kind, RowMatrix X, RowMatrix landmarks, co
             weight,
             weight.cwiseSqrt(),
             within,
-            0.0,
+            sum_of(weight),
             0.0,
             bias} {
   if (data_.Z.rows() < 1 || data_.X.rows() < 1 || !(data_.v.array() > 0).all())
     throw std::invalid_argument("widths are learned from rows of positive weight and at least one landmark");
-  data_.total = data_.v.sum();  // of the copy: the order in which a caller's numbers are added depends on their address
   data_.rows = std::max(data_.total, static_cast<double>(data_.X.rows()));
   if (data_.bias) data_.y_mean = data_.T.transpose() * data_.v / data_.total;
   data_.T.rowwise() -= data_.y_mean.transpose();
@@ -352,7 +351,7 @@ double WidthProblem::error_on(const ConstVectorRef& point, const Rows& X, const 
   b.noalias() = now_.W.topRows(m) * data_.T;
   now_.L.transpose().triangularView<Eigen::Upper>().solveInPlace(b);
   const Vector intercept = data_.y_mean - b.transpose() * now_.k_mean;
-  double sum = Vector(within).sum();
+  double sum = sum_of(within);
   PreparedRows rows;
   RowMatrix fitted(kGradientTile, data_.T.cols());
   for (Index first = 0; first < X.rows(); first += kGradientTile) {

@@ -16,6 +16,7 @@ Eigen::Ref<Vector> WaitingColumns::next(const OrthogonalBasis& basis) {
 bool WaitingColumns::append(OrthogonalBasis& basis) {
   const Index w = size_, m = basis.size();
   const auto k = K_.col(w);
+  if (w == 0) S_.resize(m, kMost);
   OrthogonalBasis::Projection p;
   basis.project(k, p);
   const auto U = U_.topLeftCorner(w, w).triangularView<Eigen::UnitUpper>();
@@ -24,7 +25,6 @@ bool WaitingColumns::append(OrthogonalBasis& basis) {
   U.transpose().solveInPlace(g);
   p.distance2[0] -= (g.array().square() / h_.head(w).array()).sum();
   if (p.distance2[0] > std::max(OrthogonalBasis::kOnceIsEnough, basis.rank_tol()) * p.norm2[0]) {
-    if (w == 0) S_.resize(m, kMost);
     S_.col(w) = p.s.col(0);
     U_.col(w).head(w) = g.cwiseQuotient(h_.head(w));
     h_[w] = p.distance2[0];

@@ -7,7 +7,7 @@ namespace kernsift {
 ColumnFit::ColumnFit(Index rows, const ConstVectorRef& weights, Index unpenalised, int threads, double rank_tol)
     : basis_(Matrix(rows, 0), threads, rank_tol),
       root_(weights.cwiseSqrt()),
-      counted_(std::max(weights.sum(), static_cast<double>(rows))),
+      counted_(std::max(sum_of(weights), static_cast<double>(rows))),
       unpenalised_(unpenalised) {}
 
 bool ColumnFit::append(const ConstVectorRef& column) {

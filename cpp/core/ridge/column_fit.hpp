@@ -34,7 +34,7 @@ class ColumnFit {
   Vector error_reductions(const ConstMatrixRef& candidates, const ConstMatrixRef& Y, double ridge);
 
   OrthogonalBasis& basis();  // of all columns, settled
-  Matrix pseudoinverse();  // K^+ such that a = K^+ y without a ridge
+  Matrix pseudoinverse();    // K^+ such that a = K^+ y without a ridge
 
  private:
   const Matrix& weighted(const ConstMatrixRef& K);   // V^1/2 K, padded, until the next call

@@ -37,7 +37,7 @@ class Selection {
         weight_(weight),
         set_(settings),
         random_(settings.seed),
-        total_(weight.sum()),
+        total_(sum_of(weight)),
         fresh_elements_(patterns.kernel().n_features()),
         scale_(Vector::Zero(patterns.size())) {
     for (Index i = 0; i < patterns.size(); ++i)
@@ -271,11 +271,11 @@ FeatureVectors dense_selection(SelectableRows& patterns, const ConstVectorRef& w
   patterns.kernel().block(elements, rows, 0, l, E);
   Vector scale = Vector::Zero(elements.padded()), gain = Vector::Zero(l), u = Vector::Zero(elements.padded());
   double error = 0;
-  const double total = weight.sum();
+  const double total = sum_of(weight);
   for (Index i = 0; i < l; ++i)
     if (self[i] > 0) scale[i] = weight[i] / self[i], error += weight[i] / total;
   for (Index i = 0; i < l; ++i) gain[i] = (E.col(i).array().square() * scale.array()).sum();  // [EFVS 1]
-  std::vector<char> candidate(l);
+  Eigen::VectorX<char> candidate(l);
   for (Index i = 0; i < l; ++i) candidate[i] = self[i] > 0;
 
   FeatureVectors result;

@@ -69,7 +69,7 @@ bool add_part(const SelectionTask& task, double unit, const std::vector<Index>& 
     if (place != kept.end() && *place == row) part.candidates.push_back(place - kept.begin());
   }
   if (part.candidates.empty()) return false;
-  part.settings.rows = unit * v.sum();
+  part.settings.rows = unit * sum_of(v);
   const Selected found = select_forward(part);
   add_rows(task, found, chosen_rows(X, found), out, to);
   return true;
@@ -124,7 +124,7 @@ LeftOutRows left_out_rows(const SelectionTask& task, const Selected& found) {
   const Index rows = task.X.rows();
   const double n = found.rows, trace = found.model.trace, spent = n - trace;
   if (rows > 2 && (rows <= kFewRows || spent > kHeavy * n)) {
-    const double unit = n / task.v.sum();
+    const double unit = n / sum_of(task.v);
     const Index parts = std::min(kParts, rows);
     bool all = true;
     for (Index held = 0; held < parts && all; ++held) {  // rows in canonical order: a random part

@@ -193,7 +193,7 @@ def _predict(options: argparse.Namespace) -> int:
         header.append("std")
     elif options.proba:
         if not hasattr(model, "predict_proba"):
-            raise CommandError(f"--proba: a {type(model).__name__} has no probabilities")
+            raise CommandError(f"--proba: a {type(model).__name__} has no classes")
         columns += list(model.predict_proba(X).T)
         header += [f"p({label})" for label in model.classes_]
     lines = zip(*(column.tolist() for column in columns), strict=True)

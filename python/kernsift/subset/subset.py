@@ -129,6 +129,7 @@ class SubsetLSSVMRegressor(IncrementalRegression, Intervals, SubsetBase):
     >>> model = SubsetLSSVMRegressor(max_basis=30, gamma=1.0, random_state=0).fit(X, y)
     >>> bool(np.abs(model.predict(X) - np.sinc(X[:, 0])).max() < 0.05)
     True
+    >>> lower, upper = model.predict_interval(X, coverage=0.9)
 
     The same from parts, in any order:
 
@@ -253,6 +254,12 @@ cycles, keep_path, keep_sums, fit_intercept, n_jobs, validation, categorical_fea
     >>> model = SubsetLSSVMClassifier(max_basis=40, gamma=2.0, random_state=0).fit(X[:500], y[:500])
     >>> bool(model.score(X[500:], y[500:]) > 0.9)
     True
+
+    Where it is not sure, it names both classes:
+
+    >>> sets = model.predict_set([[-1.0, 0.5], [0.5, 0.25]], coverage=0.99)
+    >>> sets.sum(axis=1)
+    array([1, 2])
     """
 
     loss: str = parameter({"squared", "auto"}, default="squared")
