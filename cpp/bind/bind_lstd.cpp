@@ -127,7 +127,6 @@ void bind_lstd(py::module_& m) {
       .def_property_readonly("is_next", transitions([](std::int64_t id) { return id % 2 == 1; }))
       .def_property_readonly("coef", reading_vector([](const Model& x) { return x.coef(); }))
       .def_property_readonly("trace", reading_vector([](const Model& x) { return x.trace(); }))
-      .def_property_readonly("inverse_P", reading_matrix([](const Model& x) { return x.inverse_P(); }))
       .def_property_readonly("n_basis", reading([](const Model& x) { return x.dictionary().size(); }))
       .def_property_readonly("rows_seen", reading([](const Model& x) { return x.transitions(); }))
       .def_property_readonly("skipped", reading([](const Model& x) { return x.skipped(); }))

@@ -262,20 +262,6 @@ void bind_engine(py::module_& m, const char* name) {
           py::arg("x").noconvert())
       .def("refit", &refit<M>, py::arg("X").noconvert(), py::arg("Y").noconvert(), py::arg("sample_weight").noconvert(),
            py::arg("threads") = 1)
-      .def(
-          "change_ridge",
-          [](Model& self, double alpha) {
-            bool changed = false;
-            if constexpr (!kBeyondThePapers<M>) {
-              throw std::invalid_argument("the explicit engine keeps its ridge");
-            } else {
-              if (!(alpha > 0) || !std::isfinite(alpha))
-                throw std::invalid_argument("alpha must be positive and finite");
-              self.changed([&] { changed = self.model.change_ridge(alpha); });
-            }
-            return changed;
-          },
-          py::arg("alpha"))
       .def("choose_ridge",
            [](Model& self) {
              bool changed = false;
@@ -413,7 +399,6 @@ void bind_engine(py::module_& m, const char* name) {
       .def_property_readonly("noise_variance", reading_vector<M>([](const M& x) { return noise_variance(x); }))
       .def_property_readonly("log_evidence", reading_vector<M>([](const M& x) { return log_evidence(x); }))
       .def_property_readonly("rss", reading_vector<M>([](const M& x) { return x.rss(); }))
-      .def_property_readonly("inverse_P", reading_matrix<M>([](const M& x) { return x.inverse_P(); }))
       .def_property_readonly("log_det", reading<M>([](const M& x) { return x.log_det(); }))
       .def_property_readonly("dof", reading<M>([](const M& x) { return x.dof(); }))
       .def_property_readonly("n_basis", reading<M>([](const M& x) { return x.dictionary().size(); }))

@@ -287,7 +287,7 @@ def test_predict_one_sees_every_change(rng, outputs, fit_intercept):
         lambda: model.partial_fit(X[101:200], Y[101:200]),
         lambda: model.refit(X[:300], Y[:300]),
         lambda: model.prune(12),
-        lambda: model._core.change_ridge(2.0),
+        lambda: model._core.choose_ridge(),
         lambda: model.__setstate__(model.__getstate__()),
         lambda: model.prequential(X[300:], Y[300:], return_std=True),
     ]

@@ -13,6 +13,7 @@ import oracles
 import pytest
 from kernsift import KRLSRegressor, OnlineLSSVMClassifier, OnlineLSSVMRegressor, _core
 from kernsift.stream.parameters import MEMORIES
+from support.state import inverse_P
 from support.streams import KERNEL, KERNELS, PLAIN, core, direct, stream
 
 
@@ -85,7 +86,7 @@ def test_JP_19_prune_deletes_what_costs_least(engine, fit_intercept):
     X, Y, v = stream(300, rng, outputs=2, weights=True)
     model = core(engine, n_outputs=2, novelty_tol=0.05, fit_intercept=fit_intercept)
     model.learn(X, Y, v)
-    P, beta, cost = np.linalg.inv(model.inverse_P), model.coef, model.cost.sum()
+    P, beta, cost = np.linalg.inv(inverse_P(model)), model.coef, model.cost.sum()
     z, kept = P @ beta, list(range(len(P)))
 
     def least(S):  # the minimum of the cost on S, but for a constant: -z_S'P_SS^-1 z_S

@@ -308,11 +308,6 @@ Vector KernelLSTD::coef() const {
 
 Vector KernelLSTD::trace() const { return basis_.span().factor() * followers_.col(kTrace).head(basis_.size()); }
 
-Matrix KernelLSTD::inverse_P() const {
-  const Matrix inverse = basis_.span().inverse_factor();
-  return inverse.transpose() * C_.view() * inverse;
-}
-
 Arrays KernelLSTD::save() const {
   Arrays arrays;
   const Index m = basis_.size();

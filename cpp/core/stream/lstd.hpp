@@ -63,7 +63,6 @@ class KernelLSTD {
   void predict(const Rows& S, RowsOut out) const;
   Vector coef() const;   // w = L^-T theta
   Vector trace() const;  // z on the kernels
-  Matrix inverse_P() const;
 
   Arrays save() const;
   void load(const Arrays& arrays);

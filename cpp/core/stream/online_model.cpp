@@ -275,11 +275,6 @@ void OnlineModel::variance(const Rows& X, RowsOut out, Index threads) const {
   });
 }
 
-Matrix OnlineModel::inverse_P() const {
-  const Matrix inverse = state_.basis().span().inverse_factor();
-  return inverse.transpose() * leader().kernel_inverse() * inverse;
-}
-
 Arrays OnlineModel::save() const {
   Arrays arrays;
   state_.save(arrays);

@@ -111,7 +111,6 @@ class OnlineModel {
   double effective_rows() const { return state_.leader().effective_rows(); }
   double sum_log_weights() const { return state_.leader().learned.sum_log_weights; }
   Index penalised() const { return leader().penalised(); }
-  Matrix inverse_P() const;
 
   Arrays save() const;
   void load(const Arrays& arrays);
