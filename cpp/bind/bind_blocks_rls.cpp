@@ -1,18 +1,20 @@
 // kernsift.blocks: RecursiveLeastSquares.
+#include <pybind11/stl.h>
+
 #include "bind/blocks.hpp"
 #include "core/base/limits.hpp"
-#include "core/stream/recursive_least_squares.hpp"
+#include "core/stream/least_squares_bank.hpp"
 
 namespace kernsift {
 
 template <>
-Index size_of(const RecursiveLeastSquares& part) {
+Index size_of(const LeastSquaresBank& part) {
   return part.n_features();
 }
 
 namespace {
 
-using Least = Block<RecursiveLeastSquares>;
+using Least = Block<LeastSquaresBank>;
 
 double work_of(const Least& s) {
   const auto n = static_cast<double>(s.part.n_features());
@@ -38,15 +40,18 @@ Array outputs_of(Least& s, Read&& read) {
 
 void bind_blocks_rls(py::module_& m) {
   py::class_<Least>(m, "RecursiveLeastSquares")
-      .def(py::init([](Index n_features, Index n_outputs, double alpha, bool fit_intercept, double forgetting) {
+      .def(py::init([](Index n_features, Index n_outputs, double alpha, bool fit_intercept,
+                       const std::vector<double>& forgetting) {
              if (n_features < 0 || n_outputs < 1) throw std::invalid_argument("n_features must not be negative");
              if (!(alpha >= kSmallest && alpha <= kLargest))
                throw std::invalid_argument("alpha must be positive, between 1e-100 and 1e100");
-             if (!(forgetting > 0 && forgetting <= 1)) throw std::invalid_argument("forgetting must be in (0, 1]");
+             if (forgetting.empty()) throw std::invalid_argument("forgetting must name one memory at least");
+             for (const double each : forgetting)
+               if (!(each > 0 && each <= 1)) throw std::invalid_argument("forgetting must be in (0, 1]");
              return std::make_unique<Least>(n_features, n_outputs, alpha, fit_intercept, forgetting);
            }),
            py::arg("n_features"), py::arg("n_outputs"), py::arg("alpha"), py::arg("fit_intercept"),
-           py::arg("forgetting") = 1.0)
+           py::arg("forgetting"))
       .def_property_readonly("n_features", [](const Least& s) { return s.part.n_features(); })
       .def_property_readonly("n_outputs", [](const Least& s) { return s.part.n_outputs(); })
       .def_property_readonly("rows", [](const Least& s) { return s.part.rows_seen(); })
@@ -130,33 +135,36 @@ void bind_blocks_rls(py::module_& m) {
           },
           py::arg("x"))
       .def(
-          "leverage",
+          "variance",
           [](Least& s, const py::handle& X) {
             const Doubles given(X, "X");
             const auto rows = given.rows(s.size());
-            return vector_to_numpy(
-                s.locked(work_of(s) * static_cast<double>(rows.rows()), [&] { return Vector(s.part.leverage(rows)); }));
+            const RowMatrix out =
+                s.locked(work_of(s) * static_cast<double>(rows.rows()), [&] { return s.part.variance(rows); });
+            return to_numpy(out);
           },
           py::arg("X"))
       .def("deletion_scores",
-           [](Least& s) { return outputs_of(s, [](RecursiveLeastSquares& p) { return p.deletion_scores(); }); })
+           [](Least& s) { return outputs_of(s, [](LeastSquaresBank& p) { return p.heaviest().deletion_scores(); }); })
       .def("coefficients",
-           [](Least& s) {
-             return to_numpy(s.locked(work_of(s), [&] {
-               const Matrix known = s.part.coefficients();
-               return known.rows() > 0 ? known : Matrix(Matrix::Zero(s.part.n_features(), s.part.n_outputs()));
-             }));
-           })
-      .def("intercept", [](Least& s) { return outputs_of(s, [](RecursiveLeastSquares& p) { return p.intercept(); }); })
-      .def("cost", [](Least& s) { return outputs_of(s, [](RecursiveLeastSquares& p) { return p.cost(); }); })
+           [](Least& s) { return to_numpy(s.locked(work_of(s), [&] { return s.part.coefficients(); })); })
+      .def("intercept", [](Least& s) { return outputs_of(s, [](LeastSquaresBank& p) { return p.intercept(); }); })
+      .def("cost", [](Least& s) { return outputs_of(s, [](LeastSquaresBank& p) { return p.heaviest().cost(); }); })
       .def("noise_variance",
-           [](Least& s) { return outputs_of(s, [](RecursiveLeastSquares& p) { return p.noise_variance(); }); })
+           [](Least& s) { return outputs_of(s, [](LeastSquaresBank& p) { return p.heaviest().noise_variance(); }); })
+      .def("memories",
+           [](Least& s) {
+             const auto [weights, errors] =
+                 s.locked(0, [&] { return std::make_pair(s.part.weights(), s.part.errors()); });
+             return py::make_tuple(vector_to_numpy(weights), to_numpy(errors));
+           })
       .def_property_readonly("forgets", [](const Least& s) { return s.part.forgets(); })
-      .def("gcv", [](Least& s) { return outputs_of(s, [](RecursiveLeastSquares& p) { return p.gcv(); }); })
+      .def("gcv", [](Least& s) { return outputs_of(s, [](LeastSquaresBank& p) { return p.heaviest().gcv(); }); })
       .def("evidence",
-           [](Least& s) { return outputs_of(s, [](RecursiveLeastSquares& p) { return p.log_evidence(); }); })
-      .def("dof", [](Least& s) { return s.locked(work_of(s), [&] { return s.part.dof(); }); })
-      .def("covariance", [](Least& s) { return to_numpy(s.locked(work_of(s), [&] { return s.part.covariance(); })); })
+           [](Least& s) { return outputs_of(s, [](LeastSquaresBank& p) { return p.heaviest().log_evidence(); }); })
+      .def("dof", [](Least& s) { return s.locked(work_of(s), [&] { return s.part.heaviest().dof(); }); })
+      .def("covariance",
+           [](Least& s) { return to_numpy(s.locked(work_of(s), [&] { return s.part.heaviest().covariance(); })); })
       .def("state",
            [](Least& s) {
              Arrays arrays;

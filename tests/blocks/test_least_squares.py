@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from kernsift.blocks import RecursiveLeastSquares
 from oracles import FadingFilter, RidgeRows, dense_inverse
+from oracles.memories import Weights
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 
@@ -218,6 +219,95 @@ def test_before_the_first_row():
         RecursiveLeastSquares(alpha=0.0).update([1.0], 1.0)
     with pytest.raises(ValueError, match="has seen no row"):
         RecursiveLeastSquares().predict_one([1.0])
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_a_bank_is_its_memories_weighed_by_their_errors(rng, fit_intercept):
+    """Rows and blocks, growth and deletion, against filters in long double."""
+    d, b, bank = 3, int(fit_intercept), [0.98, 0.96, 0.97]
+    make = {"alpha": 0.5, "fit_intercept": fit_intercept, "forgetting": bank}
+    rows, block = RecursiveLeastSquares(**make), RecursiveLeastSquares(**make)
+    filters, weights = [FadingFilter(b + d, 2, 0.5, each) for each in bank], Weights(3, 2)
+
+    def learn(n):
+        X, v = rng.standard_normal((n, d)), rng.uniform(0.5, 2, n)
+        Y = np.cos(X[:, :1] + [0.0, 2.0]) + rng.standard_normal((n, 2)) / 3
+        assert all(rows.update(*row) for row in zip(X, Y, v.tolist(), strict=True))
+        assert block.update_block(X, Y, v) == 0
+        for x, y, weight in zip(X, Y, v, strict=True):
+            w = np.append(np.ones(b), x)
+            weights.learn(np.array([y - w @ each.theta for each in filters], dtype=float), weight)
+            for each in filters:
+                each.learn(w, y, weight)
+
+    def compare():
+        share = weights.values
+        assert share.max() < 0.99  # they do compete
+        theta = np.tensordot(share, [each.theta for each in filters], axes=1).astype(float)
+        heaviest = filters[share.argmax()]
+        W = np.hstack([np.ones((5, b)), rng.standard_normal((5, d))]).astype(np.longdouble)
+        means = np.array([W @ each.theta for each in filters])
+        variances = [np.outer(1 + ((W @ each.C) * W).sum(axis=1), each.cost / each.rows) for each in filters]
+        spread = (means - np.tensordot(share, means, axes=1)) ** 2
+        variance = np.tensordot(share, variances + spread, axes=1).astype(float)
+        for model in (rows, block, pickle.loads(pickle.dumps(rows)), block.copy()):
+            # as for one memory, and weights whose logarithms are sums of a hundred effective terms
+            np.testing.assert_allclose([each["weight"] for each in model.experts_], share, rtol=1e-10)
+            np.testing.assert_allclose(model.coef_, theta[b:], atol=1e-11)
+            np.testing.assert_allclose(model.intercept_, theta[:b].sum(axis=0), atol=1e-11)
+            np.testing.assert_allclose(model.covariance_, heaviest.C[b:, b:].astype(float), atol=1e-12)
+            mean, std = model.predict(W[:, b:].astype(float), return_std=True)
+            np.testing.assert_allclose(mean, (W @ theta).astype(float), atol=1e-10)
+            np.testing.assert_allclose(std, np.sqrt(variance), rtol=1e-9)
+
+    learn(200)
+    compare()
+    for model in (rows, block):
+        model.grow()
+    for each in filters:
+        each.grow()
+    d += 1
+    learn(50)
+    for model in (rows, block):
+        model.delete(1)
+    for each in filters:
+        each.delete(b + 1)
+    d -= 1
+    compare()
+    learn(100)
+    compare()
+
+
+def test_a_bank_is_as_good_as_its_best_memory(rng):
+    X = rng.standard_normal((3000, 3))
+    beta = np.where(np.arange(3000)[:, None] < 1500, [1.0, -2.0, 0.5], [1.0, 2.0, 0.5])
+    y = (X * beta).sum(axis=1) + 0.1 * rng.standard_normal(3000)
+    models = [RecursiveLeastSquares(alpha=1e-3, forgetting=f) for f in (1.0, 0.99, 0.9, [1.0, 0.99, 0.9])]
+    errors = np.zeros((3000, 4))
+    for t in range(3000):
+        errors[t] = [y[t] - model.predict_one(X[t]) if t else 0.0 for model in models]
+        for model in models:
+            model.update(X[t], y[t])
+    for part in (errors[100:1500], errors[1600:]):  # before an effect turns, and when it has turned
+        *alone, bank = np.sqrt(np.mean(part**2, axis=0))
+        assert bank < 1.03 * min(alone)
+
+
+@pytest.mark.parametrize("forgetting", [[], [1.0, 0.0], [0.5, 1.5], ["long"], 0.0])
+def test_a_bank_that_is_none_is_refused(forgetting):
+    with pytest.raises(ValueError, match="forgetting"):
+        RecursiveLeastSquares(forgetting=forgetting).update([1.0], 1.0)
+
+
+def test_files_of_one_memory_are_those_of_before():
+    model = RecursiveLeastSquares(forgetting=0.9).fit([[1.0], [2.0]], [1.0, 2.0])
+    settings = model._settings()
+    settings["begun"] = [1.0, True, 0.9]
+    arrays = {name: values for name, values in model._arrays().items() if not name.startswith(("log_w", "error"))}
+    again = RecursiveLeastSquares()
+    again._restore({**settings, "parameters": model.get_params()}, arrays)
+    assert again.predict_one([3.0]) == model.predict_one([3.0])
+    assert again.update([1.0], 2.0)
 
 
 @pytest.mark.slow

@@ -87,9 +87,11 @@ class FadingFilter:
         self.C = np.pad(self.C, (0, 1))
         self.C[p, p] = 1 / self.alpha
         self.theta = np.pad(self.theta, ((0, 1), (0, 0)))
+        self.cost, self.rows = self.memory * self.cost, self.memory * self.rows  # as if a row without targets passed
 
     def delete(self, i: int) -> None:
         kept = np.arange(len(self.C)) != i
+        self.cost = self.cost + self.theta[i] ** 2 / self.C[i, i]
         column = self.C[kept, i] / self.C[i, i]
         self.theta = self.theta[kept] - np.outer(column, self.theta[i])
         self.C = self.C[np.ix_(kept, kept)] - np.outer(column, self.C[i, kept])

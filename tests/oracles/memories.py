@@ -81,6 +81,30 @@ class Memory:
         return self.cost / max(self.counted, 1.0)
 
 
+class Weights:
+    """How much each memory counts, by the errors it made before it learned their rows."""
+
+    def __init__(self, members: int, n_outputs: int) -> None:
+        self.logarithms, self.squares, self.counted = np.zeros(members), np.zeros((members, n_outputs)), 0.0
+
+    def learn(self, errors: Array, v: float) -> None:
+        squares = v * errors**2
+        if self.counted > 0:
+            s2 = np.maximum(self.squares / self.counted, 1e-100)
+            surprise = np.log(s2) + np.minimum(squares / s2, MOST)
+            self.logarithms = RATE * self.logarithms - 0.5 * surprise.sum(axis=1)
+        else:
+            self.logarithms = RATE * self.logarithms
+        self.logarithms = np.maximum(self.logarithms - self.logarithms.max(), -FARTHEST)
+        self.squares = RATE * self.squares + squares
+        self.counted = RATE * self.counted + 1.0
+
+    @property
+    def values(self) -> Array:
+        weights = np.exp(self.logarithms)
+        return weights / weights.sum()
+
+
 class Memories:
     """Memories on one dictionary and their weights; which rows became kernels and left is told from outside."""
 
@@ -109,9 +133,7 @@ class Memories:
         self._weigh_nothing()
 
     def _weigh_nothing(self) -> None:
-        n_outputs, factors = self.Y.shape[1], self.memories
-        self.log_weights = np.zeros(len(factors))
-        self.squares, self.counted = np.zeros((len(factors), n_outputs)), 0.0
+        self.mixture = Weights(len(self.memories), self.Y.shape[1])
         self.novelties, self.recent, self.moved = [], 0.0, False
 
     # --- what happens to it ---
@@ -171,7 +193,7 @@ class Memories:
             self.drop(evicted)
         for each in self.memories:
             each.fade(self._prior())
-        self._weigh(errors, v)
+        self.mixture.learn(errors, v)
         self._look_where_inputs_are(novelty)
 
     def _look_where_inputs_are(self, novelty: float) -> None:
@@ -212,24 +234,11 @@ class Memories:
             prior[leading:, leading:] = self.kernel(self.basis, self.basis)
         return prior / self.alpha
 
-    def _weigh(self, errors: Array, v: float) -> None:
-        squares = v * errors**2
-        if self.counted > 0:
-            s2 = np.maximum(self.squares / self.counted, 1e-100)
-            surprise = np.log(s2) + np.minimum(squares / s2, MOST)
-            self.log_weights = RATE * self.log_weights - 0.5 * surprise.sum(axis=1)
-        else:
-            self.log_weights = RATE * self.log_weights
-        self.log_weights = np.maximum(self.log_weights - self.log_weights.max(), -FARTHEST)
-        self.squares = RATE * self.squares + squares
-        self.counted = RATE * self.counted + 1.0
-
     # --- what it answers ---
 
     @property
     def weights(self) -> Array:
-        weights = np.exp(self.log_weights)
-        return weights / weights.sum()
+        return self.mixture.values
 
     @property
     def leader(self) -> Memory:

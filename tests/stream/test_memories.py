@@ -505,7 +505,7 @@ def test_errors_and_weights_are_those_of_the_beliefs():
     kept, weights, errors = model.memories
     assert kept == [1.0, 0.99, 0.9]
     np.testing.assert_allclose(weights, truth.weights, atol=SAME)
-    np.testing.assert_allclose(errors.T, np.sqrt(truth.squares / truth.counted), rtol=SAME)
+    np.testing.assert_allclose(errors.T, np.sqrt(truth.mixture.squares / truth.mixture.counted), rtol=SAME)
 
 
 @pytest.mark.parametrize("outputs", [1, 2])

@@ -63,8 +63,9 @@ void RecursiveLeastSquares::begin(const double* x, const double* y, double weigh
   sum_log_weights_ = std::log(weight);
 }
 
-bool RecursiveLeastSquares::update(const double* x, const double* y, double weight) {
+bool RecursiveLeastSquares::update(const double* x, const double* y, double weight, double* errors) {
   if (!learning()) {
+    if (errors != nullptr) std::copy_n(y, n_outputs(), errors);
     if (!(weight > 0)) return false;
     begin(x, y, weight);
     return true;
@@ -78,6 +79,7 @@ bool RecursiveLeastSquares::update(const double* x, const double* y, double weig
   }
   const Eigen::Map<const Vector> w(x, p);  // without a bias the origin is 0
   const RowScalars row = posterior_.look(w, 0.0, y, weight);
+  if (errors != nullptr) std::copy_n(posterior_.residual().data(), n_outputs(), errors);
   if (weight > 0) {
     if (!row.sound()) return false;
     posterior_.normal(w, row);
@@ -97,8 +99,9 @@ void RecursiveLeastSquares::coordinates(const Rows& X, MatrixRef W) const {
   W.bottomRows(n_features()) = X.transpose().colwise() - origin_;
 }
 
-Index RecursiveLeastSquares::update_block(const Rows& X, const Rows& Y, const ConstVectorRef& weights) {
+Index RecursiveLeastSquares::update_block(const Rows& X, const Rows& Y, const ConstVectorRef& weights, double* errors) {
   Index refused = 0;
+  const auto errors_of = [&](Index row) { return errors == nullptr ? nullptr : errors + row * n_outputs(); };
   for (Index first = 0; first < X.rows();) {
     Index n = light_rows(X, weights, first, std::min(X.rows(), first + kFeatureRun));
     bool together = learning() && n > 1;
@@ -109,6 +112,8 @@ Index RecursiveLeastSquares::update_block(const Rows& X, const Rows& Y, const Co
       together = posterior_.learn_run(block_, Y.middleRows(first, n), weights.segment(first, n), apriori_);
     }
     if (together) {
+      if (errors != nullptr)
+        Eigen::Map<RowMatrix>(errors_of(first), n, n_outputs()) = Y.middleRows(first, n) - apriori_;
       count(static_cast<double>(n));
       sum_log_weights_ += weights.segment(first, n).array().log().sum();
       first += n;
@@ -116,7 +121,8 @@ Index RecursiveLeastSquares::update_block(const Rows& X, const Rows& Y, const Co
     }
     // the first row of all, rows new to C or taken back, and a run that the arithmetic cannot carry as one
     for (n = std::max<Index>(n, 1); n > 0; --n, ++first)
-      if (weights[first] != 0 && !update(X.row(first).data(), Y.row(first).data(), weights[first])) ++refused;
+      if (weights[first] != 0 && !update(X.row(first).data(), Y.row(first).data(), weights[first], errors_of(first)))
+        ++refused;
   }
   return refused;
 }

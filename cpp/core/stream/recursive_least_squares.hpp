@@ -26,10 +26,11 @@ class RecursiveLeastSquares {
   double alpha() const { return posterior_.alpha(); }
 
   // A row of n_features() and its targets; a negative weight takes it back, where nothing is forgotten. False where the
-  // arithmetic cannot carry it: nothing has changed.
-  bool update(const double* x, const double* y, double weight);
-  // The same for many rows, in order; positive weights by matrix products. Returns how many were refused.
-  Index update_block(const Rows& X, const Rows& Y, const ConstVectorRef& weights);
+  // arithmetic cannot carry it: nothing has changed. `errors`, where given: of its prediction, one for each output.
+  bool update(const double* x, const double* y, double weight, double* errors = nullptr);
+  // The same for many rows, in order; positive weights by matrix products. Returns how many were refused. `errors`: a
+  // row for each; those of rows without weight are not written.
+  Index update_block(const Rows& X, const Rows& Y, const ConstVectorRef& weights, double* errors = nullptr);
   // Features that were 0 in every row so far.
   void grow(Index features);
   // Feature i and its coefficients go, the other ones as if it had never been there [JP 17]; later ones move up.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -32,10 +32,11 @@ class RecursiveLeastSquares(Part, RegressorMixin, CheckedParameters):
     alpha : float, default=1.0
         Ridge.  The intercept carries none.
     fit_intercept : bool, default=True
-    forgetting : float in (0, 1], default=1.0
+    forgetting : float in (0, 1] or list of them, default=1.0
         Below 1 each row is followed by a step back to the prior: the coefficients drift, the ridge never fades, and
         what no row excites returns to zero.  The intercept is then a coefficient as all others, with the ridge; rows
-        cannot be taken back, and there is no `evidence` or `gcv`.
+        cannot be taken back, and there is no `evidence` or `gcv`.  A list is a bank of such memories, averaged by how
+        well each predicted the last rows, as in the streams on kernels.
 
     Attributes
     ----------
@@ -44,7 +45,8 @@ class RecursiveLeastSquares(Part, RegressorMixin, CheckedParameters):
     intercept_ : float or array of shape (n_outputs,)
         b.
     covariance_ : array of shape (n_features_in_, n_features_in_)
-        Of β, in units of the noise variance.
+        Of β, in units of the noise variance; of a bank that of the heaviest memory, as are the cost, the noise, the
+        degrees of freedom and the scores of deletion.
     cost_ : float or array of shape (n_outputs,)
         The minimum.
     noise_variance_ : float or array of shape (n_outputs,)
@@ -52,7 +54,9 @@ class RecursiveLeastSquares(Part, RegressorMixin, CheckedParameters):
     n_samples_seen_ : int
         Rows learned and not taken back.
     n_refused_ : int
-        Rows refused.
+        Rows refused; in a bank, by one memory at least.
+    experts_ : list of dict
+        The memories, with `forgetting`, `weight` and `error`, the root mean square of their last errors.
 
     Examples
     --------
@@ -71,12 +75,12 @@ class RecursiveLeastSquares(Part, RegressorMixin, CheckedParameters):
     """
 
     _core: Core | None = None
-    _begun: tuple[float, bool, float]
+    _begun: tuple[float, bool, list[float]]
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_features": [Interval(Integral, 0, None, closed="left"), None],
         "alpha": [Interval(Real, 0, None, closed="neither")],
         "fit_intercept": ["boolean"],
-        "forgetting": [Interval(Real, 1e-6, 1, closed="both")],
+        "forgetting": [Interval(Real, 1e-6, 1, closed="both"), "array-like"],
     }
 
     def __init__(
@@ -85,7 +89,7 @@ class RecursiveLeastSquares(Part, RegressorMixin, CheckedParameters):
         n_features: int | None = None,
         alpha: float = 1.0,
         fit_intercept: bool = True,
-        forgetting: float = 1.0,
+        forgetting: float | Sequence[float] = 1.0,
     ) -> None:
         self.n_features = n_features
         self.alpha = alpha
@@ -207,11 +211,17 @@ class RecursiveLeastSquares(Part, RegressorMixin, CheckedParameters):
         self._validate_params()
         if self.n_features is not None and n_features != self.n_features:
             raise ValueError(f"rows have {n_features} features and n_features={self.n_features}")
-        begun = float(self.alpha), bool(self.fit_intercept), float(self.forgetting)
+        begun = float(self.alpha), bool(self.fit_intercept), self._memories()
         core = Core(n_features, int(np.prod(outputs)), *begun)
         done = learn(core)
         self._core, self._one_output, self.n_features_in_, self._begun = core, not outputs, n_features, begun
         return done
+
+    def _memories(self) -> list[float]:
+        try:
+            return np.ravel(self.forgetting).astype(float).tolist()
+        except ValueError:
+            raise ValueError(f"forgetting={self.forgetting!r} must be a number in (0, 1] or a list of them") from None
 
     @property
     def _learned(self) -> Core:
@@ -257,8 +267,8 @@ class RecursiveLeastSquares(Part, RegressorMixin, CheckedParameters):
             mean = mean[:, 0]
         if not return_std:
             return mean
-        variance = np.multiply.outer(1.0 + core.leverage(X), core.noise_variance())
-        return mean, np.sqrt(variance[:, 0] if self._one_output else variance)
+        std = np.sqrt(core.variance(X))
+        return mean, std[:, 0] if self._one_output else std
 
     def predict_one(self, x: ArrayLike) -> float | Array:
         """Predict one row, without the checks of `predict`.
@@ -411,6 +421,15 @@ class RecursiveLeastSquares(Part, RegressorMixin, CheckedParameters):
         """Rows refused."""
         return self._learned.n_refused
 
+    @property
+    def experts_(self) -> list[dict[str, Any]]:
+        """The memories, with their ``forgetting``, ``weight`` and ``error``."""
+        weights, errors = self._learned.memories()
+        return [
+            {"forgetting": factor, "weight": weight, "error": self._of_outputs(error)}
+            for factor, weight, error in zip(self._begun[2], weights.tolist(), errors.T, strict=True)
+        ]
+
     def __sklearn_is_fitted__(self) -> bool:
         return self._core is not None
 
@@ -442,7 +461,8 @@ class RecursiveLeastSquares(Part, RegressorMixin, CheckedParameters):
         self.__init__(**settings["parameters"])  # type: ignore[misc]
         if "n_features" not in settings:
             return
-        self._begun = tuple(settings["begun"])
+        alpha, fit_intercept, forgetting = settings["begun"]
+        self._begun = alpha, fit_intercept, np.ravel(forgetting).tolist()  # a number in files of older versions
         core = Core(settings["n_features"], settings["n_outputs"], *self._begun)
         core.restore(arrays, settings["n_refused"])
         self._core, self._one_output, self.n_features_in_ = core, settings["one_output"], settings["n_features"]
