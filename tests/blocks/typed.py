@@ -91,6 +91,8 @@ def least_squares(X: Array, y: Array) -> float:
     scores: Array = model.deletion_scores()
     sums = [float(np.sum(v)) for v in (mean, std, one, scores, model.coef_, model.covariance_)]
     sums += [model.evidence(), model.gcv(), model.dof(), model.intercept_, model.cost_, model.noise_variance_]
+    bank = blocks.RecursiveLeastSquares(forgetting=[1.0, 0.9]).fit(X, y)
+    sums += [memory["weight"] for memory in bank.experts_]
     return sum(sums) + model.n_samples_seen_ + model.n_refused_ + refused + done
 
 

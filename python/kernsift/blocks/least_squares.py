@@ -167,13 +167,6 @@ class RecursiveLeastSquares(Part, RegressorMixin, CheckedParameters):
         Returns
         -------
         self
-
-        Examples
-        --------
-        >>> from kernsift.blocks import RecursiveLeastSquares
-        >>> model = RecursiveLeastSquares(fit_intercept=False).partial_fit([[1.0]], [4.0])
-        >>> model.partial_fit([[1.0]], [1.0]).n_samples_seen_
-        2
         """
         self._validate_params()
         rows, targets = validate_data(
@@ -194,12 +187,6 @@ class RecursiveLeastSquares(Part, RegressorMixin, CheckedParameters):
         Returns
         -------
         self
-
-        Examples
-        --------
-        >>> from kernsift.blocks import RecursiveLeastSquares
-        >>> RecursiveLeastSquares(fit_intercept=False).fit([[1.0]], [4.0]).coef_
-        array([2.])
         """
         with transaction(self, "_core", "n_features_in_", "feature_names_in_") as new:
             new.partial_fit(X, y, sample_weight)
@@ -211,17 +198,14 @@ class RecursiveLeastSquares(Part, RegressorMixin, CheckedParameters):
         self._validate_params()
         if self.n_features is not None and n_features != self.n_features:
             raise ValueError(f"rows have {n_features} features and n_features={self.n_features}")
-        begun = float(self.alpha), bool(self.fit_intercept), self._memories()
+        memories = np.ravel(self.forgetting)
+        if memories.dtype.kind not in "fi":
+            raise ValueError(f"forgetting={self.forgetting!r} must be a number in (0, 1] or a list of them")
+        begun = float(self.alpha), bool(self.fit_intercept), memories.tolist()
         core = Core(n_features, int(np.prod(outputs)), *begun)
         done = learn(core)
         self._core, self._one_output, self.n_features_in_, self._begun = core, not outputs, n_features, begun
         return done
-
-    def _memories(self) -> list[float]:
-        try:
-            return np.ravel(self.forgetting).astype(float).tolist()
-        except ValueError:
-            raise ValueError(f"forgetting={self.forgetting!r} must be a number in (0, 1] or a list of them") from None
 
     @property
     def _learned(self) -> Core:
@@ -364,14 +348,7 @@ class RecursiveLeastSquares(Part, RegressorMixin, CheckedParameters):
         return self._of_outputs(self._of_all_rows("evidence").evidence())
 
     def gcv(self) -> Any:
-        """Return the generalised cross-validation score, n rss / (n - dof)²; one for each output.
-
-        Examples
-        --------
-        >>> from kernsift.blocks import RecursiveLeastSquares
-        >>> round(RecursiveLeastSquares(fit_intercept=False).fit([[1.0], [1.0]], [3.0, 3.0]).gcv(), 6)
-        2.25
-        """
+        """Return the generalised cross-validation score, n rss / (n - dof)²; one for each output."""
         return self._of_outputs(self._of_all_rows("gcv").gcv())
 
     def dof(self) -> float:
