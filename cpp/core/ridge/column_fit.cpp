@@ -11,7 +11,7 @@ ColumnFit::ColumnFit(Index rows, const ConstVectorRef& weights, Index unpenalise
       unpenalised_(unpenalised) {}
 
 bool ColumnFit::append(const ConstVectorRef& column) {
-  auto next = waiting_.next(basis_).head(rows());
+  VectorRef next = waiting_.next(basis_).head(rows());
   if (root_.size() > 0)
     next = root_.cwiseProduct(column);
   else
