@@ -260,6 +260,22 @@ void bind_engine(py::module_& m, const char* name) {
             return out;
           },
           py::arg("x").noconvert())
+      // The same, and half the width of its interval, as `prequential` has them.
+      .def(
+          "predict_interval_one",
+          [](const Model& self, const Array& x, double quantile) {
+            const auto row = vector(x, self.kernel.n_features(), "x");
+            if (!row.allFinite()) throw std::invalid_argument("x holds NaN or infinity");
+            Array mean = array(self.n_outputs), half = array(self.n_outputs);
+            auto f = vector_out(mean), h = vector_out(half);
+            self.read_one([&] {
+              self.model.predict_one(row, f);
+              self.model.variance_one(h);
+              h = half_widths(self.model, quantile, h);
+            });
+            return py::make_tuple(mean, half);
+          },
+          py::arg("x").noconvert(), py::arg("quantile"))
       .def("refit", &refit<M>, py::arg("X").noconvert(), py::arg("Y").noconvert(), py::arg("sample_weight").noconvert(),
            py::arg("threads") = 1)
       .def("choose_ridge",
@@ -347,6 +363,29 @@ void bind_engine(py::module_& m, const char* name) {
             return py::make_tuple(out, variance);
           },
           py::arg("X").noconvert(), py::arg("threads") = 1, py::arg("quantile") = 0.0)
+      // Means, covariances of new observations without their noise (outputs x rows x rows), and that noise.
+      .def(
+          "predict_with_covariance",
+          [](const Model& self, const Array& X, Index threads) {
+            const auto x = rows(X, self.kernel.n_features(), "X");
+            Array out = array(x.rows(), self.n_outputs), covariance({self.n_outputs, x.rows(), x.rows()});
+            auto f = rows_out(out);
+            Vector noise;
+            if constexpr (!kBeyondThePapers<M>) {
+              throw std::invalid_argument("engine='inverse' is the papers' literal form, without a joint covariance");
+            } else {
+              double* const to = covariance.mutable_data();
+              self.settled([&] {
+                self.model.predict(x, f, threads);
+                noise = self.model.noise();
+                Index o = 0;
+                for (const Matrix& each : self.model.covariance(x))
+                  Eigen::Map<Matrix>(to + each.size() * o++, each.rows(), each.cols()) = each;
+              });
+            }
+            return py::make_tuple(out, covariance, vector_to_numpy(noise));
+          },
+          py::arg("X").noconvert(), py::arg("threads") = 1)
       .def_property_readonly("expansion",
                              [](const Model& self) {
                                Matrix basis, coef;

@@ -245,6 +245,18 @@ void bind_ridge_problem(py::module_& m) {
           },
           named, py::arg("kernel"), py::arg("vectors").noconvert(), py::arg("L").noconvert(), py::arg("X").noconvert(),
           alpha, py::arg("threads") = 1)
+      .def(
+          "relative_covariance",
+          [](BoundRidge& self, const Kernel& kernel, const Array& vectors, const Strided& L, const Array& X, double a) {
+            Array out = array(X.shape(0), X.shape(0));
+            auto covariance = rows_out(out);
+            self.on_rows(kernel, vectors, L, X, [&](auto& p, auto&& elements, auto&& l, auto&& x) {
+              covariance = relative_covariance(p, kernel, elements, l, x, a);
+            });
+            return out;
+          },
+          named, py::arg("kernel"), py::arg("vectors").noconvert(), py::arg("L").noconvert(), py::arg("X").noconvert(),
+          alpha)
       .def_static("memory_needed", &RidgeProblem::memory_needed, named, py::arg("m"), py::arg("outputs"),
                   py::arg("spectrum"), py::arg("alphas") = 0);
   m.attr("GCV_TOLL") = kGcvToll;

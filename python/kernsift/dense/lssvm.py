@@ -68,6 +68,13 @@ class _DenseLSSVM(BatchLSSVM):
     def _relative_variance(self, X: Array) -> Array:
         return self._dense_variance(self._factor(), self._merged()[2], X)
 
+    def _log_det(self) -> float:
+        how: dict[str, Any] = {"alpha": self.alpha_, "fit_intercept": self._has_intercept}
+        return _core.dense_log_det(self._factor(), sample_weight=self._merged()[2], **how)
+
+    def _relative_covariance(self, X: Array) -> Array:
+        return self._dense_covariance(self._factor(), self._merged()[2], X)
+
 
 class LSSVMRegressor(BatchRegressor, _DenseLSSVM):
     """Least-squares support vector regression with a kernel on every row.
