@@ -188,7 +188,12 @@ void bind_ridge_problem(py::module_& m) {
           },
           py::arg("L").noconvert(), alpha)
       .def("rss", per_alpha(&RidgeProblem::rss), alpha)
-      .def("log_evidence", per_alpha(&RidgeProblem::log_evidence), alpha)
+      .def(
+          "log_evidence",
+          [](BoundRidge& self, double a, double rows, double logs) {
+            return vector_to_numpy(self.locked([&](RidgeProblem& p) { return p.log_evidence(a, rows, logs); }));
+          },
+          alpha, named, py::arg("rows"), py::arg("sum_log_weights"))
       .def(
           "dof", [](BoundRidge& self, double a) { return self.locked([&](RidgeProblem& p) { return p.dof(a); }); },
           alpha)

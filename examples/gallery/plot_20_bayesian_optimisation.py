@@ -3,9 +3,9 @@ Find the best setting in few trials
 ===================================
 
 Each trial of an oven, a drug or a set of hyperparameters costs an afternoon.  Bayesian optimisation
-spends them where a model says that the best value may be: where it is predicted to be high, or where
-little is known.  :meth:`kernsift.LSSVMRegressor.sample_y` draws whole curves that fit the trials so
-far; the place where a drawn curve is highest is the next trial (Thompson sampling).
+spends them where a model says that the best value may be: where it is predicted to be high, or
+where little is known.  :meth:`kernsift.LSSVMRegressor.sample_y` draws whole curves that fit the
+trials so far; the place where a drawn curve is highest is the next trial (Thompson sampling).
 """
 
 import matplotlib.pyplot as plt

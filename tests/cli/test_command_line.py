@@ -257,6 +257,7 @@ def test_stream_of_classes(tmp_path):
     assert "accuracy before learning" in done.stderr
 
 
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 def test_intervals_and_sets_of_predict(table, tmp_path):
     out = tmp_path / "m.npz"
     run("fit", table, "--target", "y", "--out", out, "--quiet")

@@ -44,10 +44,10 @@ def log_evidence(Q: Array, y: Array, v: Array, alpha: float, constant: bool) -> 
     return float(-0.5 * (n * np.log(2 * np.pi * scale) + n + logs))
 
 
-def gcv(G: Array, K: Array, y: Array, v: Array, alpha: float, constant: bool) -> float:
-    """n rss / (n - trace H)² of the smoother H that minimises Σ v (y - f)² + alpha b'Kb."""
+def gcv(G: Array, K: Array, y: Array, v: Array, alpha: float, constant: bool, n: float) -> float:
+    """n rss / (n - trace H)² of the smoother H that minimises Σ v (y - f)² + alpha b'Kb; n is given."""
     D = np.column_stack([np.ones((len(G), int(constant))), G])
     penalty = np.zeros((D.shape[1],) * 2)
     penalty[int(constant) :, int(constant) :] = alpha * K
     H = D @ np.linalg.solve(D.T @ np.diag(v) @ D + penalty, D.T @ np.diag(v))
-    return float(len(y) * (v @ (y - H @ y) ** 2) / (len(y) - np.trace(H)) ** 2)
+    return float(n * (v @ (y - H @ y) ** 2) / (n - np.trace(H)) ** 2)

@@ -1,4 +1,4 @@
-"""Sets of classes on streams: against their recursion, however the rows come, and what part of the rows they contain."""
+"""Sets of classes on streams: against their recursion, however rows come, and what part of the rows they contain."""
 
 from __future__ import annotations
 

@@ -249,8 +249,10 @@ class BatchLSSVM(Racing, Expansion):
         self._needs_all("gcv_")
         residual, slack = self._rows_of_fit()
         used = self._sample_weight > 0
-        rows, left = float(np.count_nonzero(used)), float(slack[used].sum())
-        rss = self.weights_[used] @ residual[used] ** 2
+        weight = self.weights_[used]
+        rows = max(float(len(weight)), float(weight.sum()))  # weights above one as repetitions
+        left = rows - float((1.0 - slack[used]).sum())
+        rss = weight @ residual[used] ** 2
         return self._columns(np.array([_core.gcv_score(rows, one, left) for one in rss.tolist()]))
 
     @property

@@ -454,5 +454,5 @@ class SubsetBase(Sketched, SubsetParameters, Expansion):
             raise AttributeError("log_evidence_ needs alpha > 0: without a ridge there is no prior; fit again with one")
         if state.log_weights is None:
             raise AttributeError("log_evidence_ needs sums that an older version did not keep: fit again")
-        of_unit_weights = state.problem(bool(self.fit_intercept)).log_evidence(self.alpha_)
-        return self._columns(of_unit_weights + 0.5 * state.log_weights)
+        rows: dict[str, float] = {"rows": state.n_weighted, "sum_log_weights": state.log_weights}
+        return self._columns(state.problem(bool(self.fit_intercept)).log_evidence(self.alpha_, **rows))
