@@ -49,7 +49,7 @@ everywhere = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
 # %%
 # Where the questions go.
 
-_, axes = plt.subplots(1, 2, figsize=(8, 4), sharey=True, layout="constrained")
+_, axes = plt.subplots(1, 2, figsize=(9, 4), sharey=True, layout="constrained")
 for ax, actively, title in zip(axes, (False, True), ("at random", "least sure"), strict=True):
     X, asked, _ = learn(0, actively)
     ax.scatter(*X.T, s=4, color="0.75", label="rows")
@@ -59,7 +59,7 @@ for ax, actively, title in zip(axes, (False, True), ("at random", "least sure"),
     print(f"{title}: {crowded.mean():.0%} of the questions in the crowded corner")
     assert crowded.mean() < 0.3 if actively else crowded.mean() > 0.6
 axes[0].set_ylabel("second feature")
-axes[1].legend(loc="lower left", fontsize="small")
+axes[1].legend(loc="upper left", bbox_to_anchor=(1, 1), fontsize="small")
 plt.show()
 
 # %%
