@@ -2,9 +2,9 @@
 Ask for the labels that teach most
 ==================================
 
-Rows are plenty and targets cost: an expert, a simulation, a laboratory.  Active learning asks for
-the target of the row where the model is least sure, learns it, and looks again.  A row that is
-learned makes its whole neighbourhood sure, so that the next question goes elsewhere.
+Rows are plenty and targets cost: an expert, a simulation, a laboratory.  Active learning
+requests the target of the row where the model is least sure, learns it, and looks again.  A row
+that is learned makes its whole neighbourhood sure, so that the next question goes elsewhere.
 """
 
 import matplotlib.pyplot as plt
@@ -27,7 +27,7 @@ def pool(rng, n=600):
 
 
 def learn(seed, actively, questions=80, first=10):
-    """Rows asked for, and the error on a grid after each question."""
+    """Rows requested, and the error on a grid after each question."""
     rng = np.random.default_rng(seed)
     X = pool(rng)
     y = curve(X) + NOISE * rng.standard_normal(len(X))
@@ -53,7 +53,7 @@ _, axes = plt.subplots(1, 2, figsize=(9, 4), sharey=True, layout="constrained")
 for ax, actively, title in zip(axes, (False, True), ("at random", "least sure"), strict=True):
     X, asked, _ = learn(0, actively)
     ax.scatter(*X.T, s=4, color="0.75", label="rows")
-    ax.scatter(*X[asked].T, s=16, color="C3", label="asked for")
+    ax.scatter(*X[asked].T, s=16, color="C3", label="requested")
     ax.set(title=title, xlabel="first feature", aspect="equal")
     crowded = np.linalg.norm(X[asked] - 1.2, axis=1) < 0.8
     print(f"{title}: {crowded.mean():.0%} of the questions in the crowded corner")
@@ -73,7 +73,7 @@ found = {
 _, ax = plt.subplots(figsize=(6, 3.5), layout="constrained")
 for (name, error), color in zip(found.items(), ("0.5", "C0"), strict=True):
     ax.plot(questions, error, color=color, linewidth=2, label=name)
-ax.set(xlabel="targets asked for", ylabel="RMSE everywhere", yscale="log")
+ax.set(xlabel="targets requested", ylabel="RMSE everywhere", yscale="log")
 ax.legend()
 plt.show()
 

@@ -109,39 +109,6 @@ class Regression(RegressorMixin, Supervised):
         """Factor that makes the standard deviations right on average, one an output."""
         return 1.0
 
-    def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
-        """Predict, optionally with the standard deviation of a new observation.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        return_std : bool, default=False
-            Also the standard deviation: that of the model, of what the basis does not span at x, and of the noise,
-            together (Jung & Polani 2006, the augmented predictive variance).  Far from the basis it returns to the
-            prior's; that of OROLS, which has no prior, to that of the constant.  Of batch models one factor makes it
-            right on average over rows of the fit, each left out.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        std : ndarray of the same shape, only with ``return_std=True``
-        """
-        self = at_this_moment(self)
-        if not return_std:
-            return in_precision_of(X, self._columns(self._scores(X)))
-        self._needs_all("the standard deviation")
-        mean, variance = self._mean_and_variance(self._rows(X))
-        return in_precision_of(X, self._columns(mean), self._columns(np.sqrt(variance) * self._std_factor()))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
-
-
-class Joint(Regression):
-    """Several new observations together: their covariance, and samples."""
-
     def _mean_and_covariance(self, X: Array) -> tuple[Array, Array, Array]:
         """Mean (n, outputs), covariance of new observations without their noise (outputs, n, n), and noise (outputs,).
 
@@ -182,13 +149,18 @@ class Joint(Regression):
         cov : ndarray of shape (n_samples, n_samples) or (n_samples, n_samples, n_outputs)
             Only with ``return_cov=True``.
         """
-        if not return_cov:
-            return super().predict(X, return_std)
-        if return_std:
-            raise ValueError("return_std=True and return_cov=True: ask for one, std is the root of the cov's diagonal")
-        mean, covariance = at_this_moment(self)._jointly(X, "predict(return_cov=True)")
-        of_outputs = covariance[0] if self._flat else np.moveaxis(covariance, 0, -1)
-        return in_precision_of(X, self._columns(mean), of_outputs)
+        if return_std and return_cov:
+            raise ValueError("return_std=True and return_cov=True: give one, std is the root of the cov's diagonal")
+        self = at_this_moment(self)
+        if return_cov:
+            mean, covariance = self._jointly(X, "predict(return_cov=True)")
+            of_outputs = covariance[0] if self._flat else np.moveaxis(covariance, 0, -1)
+            return in_precision_of(X, self._columns(mean), of_outputs)
+        if not return_std:
+            return in_precision_of(X, self._columns(self._scores(X)))
+        self._needs_all("the standard deviation")
+        mean, variance = self._mean_and_variance(self._rows(X))
+        return in_precision_of(X, self._columns(mean), self._columns(np.sqrt(variance) * self._std_factor()))
 
     def sample_y(self, X: ArrayLike, n_samples: int = 1, random_state: Any = 0, *, noise: bool = True) -> NDArray[Any]:
         """Draw new observations at the rows, jointly.
@@ -216,8 +188,13 @@ class Joint(Regression):
         samples = mean[:, :, None] + np.moveaxis(root @ normal, 0, 1)
         return in_precision_of(X, samples[:, 0] if self._flat else samples)
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
-class Intervals(Joint):
+
+class Intervals(Regression):
     """Standard deviations and intervals calibrated by rows of the fit, each left out."""
 
     _calibration: LeftOut | None = None
@@ -373,59 +350,7 @@ class Probabilities(Classification):
         return in_precision_of(X, softmax(scores, self.temperature_))
 
 
-class Sets(Probabilities):
-    """Sets of classes that contain a row's class with a given probability."""
-
-    def _least_probability(self, coverage: float) -> float:
-        """What a class needs to be in a set of this coverage."""
-        raise NotImplementedError
-
-    def predict_set(self, X: ArrayLike, coverage: float = 0.9) -> NDArray[np.bool_]:
-        """Return the classes that each row may have: a set that contains its class with a given probability.
-
-        The most probable class, and all that are as probable as the own class of ``coverage`` of the rows of the fit,
-        each left out.  On streams as the own class of that part of the rows learned lately, by probabilities given
-        before: a bound that moves with every row outside and inside, so that in the long run the part ``coverage`` is
-        inside, whatever the stream does.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        coverage : float, default=0.9
-            Probability with which a set contains the row's class, on average over rows like those of the fit.
-
-        Returns
-        -------
-        sets : ndarray of bool of shape (n_samples, n_classes)
-            In the order of ``classes_``.
-        """
-        coverage = check_coverage(coverage)
-        self = at_this_moment(self)
-        probabilities = np.asarray(self.predict_proba(X), dtype=np.float64)
-        self._needs_all("predict_set")
-        return sets_of(probabilities, self._least_probability(coverage))
-
-
-class LeftOutSets(Sets):
-    """Sets of classes calibrated by rows of the fit, each left out."""
-
-    _calibration: LeftOut | None = None
-
-    def _doubts(self) -> LeftOut | None:
-        """1 - the probability of the own class of these rows; None of a model saved by an older version."""
-        return self._calibration
-
-    def _least_probability(self, coverage: float) -> float:
-        doubts = self._doubts()
-        if doubts is None:
-            raise ValueError(
-                "predict_set needs probabilities of rows left out, which this model does not have: it was saved by an "
-                "older version; fit it again"
-            )
-        return 1.0 - float(doubts.quantile(coverage)[0])
-
-
-class IncrementalRegression(Joint):
+class IncrementalRegression(Regression):
     """Rows that come in blocks."""
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -467,13 +392,6 @@ class IncrementalClassification(Probabilities):
             with transaction(self) as new:
                 new._go_on(X, y, sample_weight, classes)
         return self
-
-
-def sets_of(probabilities: Array, least: Any) -> NDArray[np.bool_]:
-    """Return the classes of at least this probability, and the most probable one."""
-    sets: NDArray[np.bool_] = probabilities >= least
-    sets[np.arange(len(sets)), probabilities.argmax(axis=1)] = True
-    return sets
 
 
 def known_classes(labels: NDArray[Any]) -> NDArray[Any]:

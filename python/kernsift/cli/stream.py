@@ -115,7 +115,7 @@ class Stream:
         return line.getvalue()
 
     def _bounds(self, x: Array) -> list[Any]:
-        """The interval of a row, or the labels it may have, where they were asked for."""
+        """The interval of a row, or the labels it may have, where they were requested."""
         coverage = self.options.interval
         if coverage is None:
             return []

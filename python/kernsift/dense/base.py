@@ -17,7 +17,8 @@ from ..base.expansion import Expansion, KernelExpansion
 from ..base.kernel import SCALES, parameter, parameters, resolve_gamma, wants_learning
 from ..base.left_out import LeftOut
 from ..base.probabilities import fit_temperature, softmax
-from ..base.targets import Intervals, LeftOutSets, Rows
+from ..base.sets import LeftOutSets
+from ..base.targets import Intervals, Rows
 from ..base.validation import (
     POSITIVE,
     check_rows,

@@ -159,6 +159,11 @@ class LSSVMRegressor(BatchRegressor, _DenseLSSVM):
     >>> model = LSSVMRegressor(gamma=1.0, alpha="loo").fit(X, np.sinc(X[:, 0]))
     >>> bool(np.abs(model.predict(X) - np.sinc(X[:, 0])).max() < 0.1)
     True
+
+    Two curves that fit the rows, at ten places:
+
+    >>> model.sample_y(X[::20], n_samples=2, random_state=0, noise=False).shape
+    (10, 2)
     """
 
 

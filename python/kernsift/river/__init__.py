@@ -16,7 +16,8 @@ import numpy as np
 from ..base.arrays import Array
 from ..base.kernel import parameters
 from ..base.left_out import check_coverage, normal_quantile
-from ..base.targets import Rows, sets_of
+from ..base.sets import sets_of
+from ..base.targets import Rows
 from ..stream.classes import StreamClasses
 from ..stream.classifier import OnlineLSSVMClassifier as _Classifier
 from ..stream.online import OnlineLSSVMRegressor as _Regressor
@@ -112,7 +113,7 @@ exact_rows, forgetting, linear
 
         With ``with_interval=True``, as in river's ``conf``, return a ``river.conf.Interval`` instead, which contains
         the target of the part ``coverage`` of the rows: it has ``lower``, ``upper``, ``center`` and ``width``, and
-        ``y in interval`` asks it.  Before anything was learned it is unbounded.
+        ``y in interval`` says whether it holds.  Before anything was learned it is unbounded.
         """
         if not with_interval:
             return 0.0 if self._core is None else self._predicted(self._with_lags(x)).item()

@@ -11,7 +11,8 @@ from ..base.arrays import Array
 from ..base.kernel import parameter, parameters
 from ..base.left_out import LeftOut
 from ..base.probabilities import fit_temperature, softmax
-from ..base.targets import Intervals, LeftOutSets, Rows
+from ..base.sets import LeftOutSets
+from ..base.targets import Intervals, Rows
 from .orols_base import OROLSBase
 
 # Rows of a kernel block made in Python (the variance of the predictions).

@@ -16,7 +16,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from .. import _core
 from ..base.arrays import Array
 from ..base.probabilities import softmax
-from ..base.targets import IncrementalClassification, Rows, Sets, known_classes, sets_of
+from ..base.sets import Sets, sets_of
+from ..base.targets import IncrementalClassification, Rows, known_classes
 from ..base.validation import check_products, check_some_weight, check_weights, checked_block
 from .course import Course
 

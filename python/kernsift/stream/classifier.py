@@ -11,7 +11,7 @@ from ..base.arrays import Array
 from ..base.kernel import parameters
 from ..base.left_out import check_coverage
 from ..base.probabilities import softmax
-from ..base.targets import sets_of
+from ..base.sets import sets_of
 from ..base.validation import forget, transaction
 from .classes import Signed, StreamLabels
 from .learning import Prequential, check_delay
@@ -72,6 +72,8 @@ swap_until, exact_rows, oversample, hysteresis, forgetting, linear, learn_rows, 
     True
     >>> model.predict_proba(X[:2]).sum(axis=1).round(6), model.predict_proba_one(X[0]).shape
     (array([1., 1.]), (2,))
+    >>> model.predict_set_one(X[0], coverage=0.99).shape
+    (2,)
     >>> bool(((model.decision_function(X) > 0) == (model.predict(X) == 1)).all())
     True
     >>> model.refit(X, y).n_basis_ < 60  # a second pass on the kernels found

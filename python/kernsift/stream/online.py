@@ -141,6 +141,9 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
     >>> mean, std = model.predict([[0.0], [30.0]], return_std=True)
     >>> bool(2 * std[0] < std[1])
     True
+    >>> lower, upper = model.predict_interval_one(X[0], coverage=0.9)
+    >>> lower < model.predict_one(X[0]) < upper
+    True
 
     Without any setting the stream finds its widths, and notes where it changes:
 

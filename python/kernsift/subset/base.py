@@ -416,13 +416,7 @@ class SubsetBase(Sketched, SubsetParameters, Expansion):
         if basis is None or self._state is None:
             return self._expansion
         return KernelExpansion(
-            basis.kernel_arguments,
-            basis.vectors,
-            basis.indices,
-            self._coef,
-            self._intercept,
-            self._cost,
-            self._noise,
+            basis.kernel_arguments, basis.vectors, basis.indices, self._coef, self._intercept, self._cost, self._noise
         )
 
     @property
@@ -449,10 +443,4 @@ class SubsetBase(Sketched, SubsetParameters, Expansion):
     @property
     def log_evidence_(self) -> Any:
         """Log marginal likelihood of the Gaussian process with this basis, at its best signal scale."""
-        state = self.state_
-        if self.alpha_ == 0:
-            raise AttributeError("log_evidence_ needs alpha > 0: without a ridge there is no prior; fit again with one")
-        if state.log_weights is None:
-            raise AttributeError("log_evidence_ needs sums that an older version did not keep: fit again")
-        rows: dict[str, float] = {"rows": state.n_weighted, "sum_log_weights": state.log_weights}
-        return self._columns(state.problem(bool(self.fit_intercept)).log_evidence(self.alpha_, **rows))
+        return self._columns(self.state_.log_evidence(bool(self.fit_intercept), self.alpha_))

@@ -228,6 +228,15 @@ class SubsetState:
             alpha=alpha,
         )
 
+    def log_evidence(self, fit_intercept: bool, alpha: float) -> Array:
+        """Return the log evidence of each output; rows are one observation each, whatever their weight."""
+        if alpha == 0:
+            raise AttributeError("log_evidence_ needs alpha > 0: without a ridge there is no prior; fit again with one")
+        if self.log_weights is None:
+            raise AttributeError("log_evidence_ needs sums that an older version did not keep: fit again")
+        rows: dict[str, float] = {"rows": self.n_weighted, "sum_log_weights": self.log_weights}
+        return self.problem(fit_intercept).log_evidence(alpha, **rows)
+
     def without_sums(self) -> SubsetState:
         """Return the state without M."""
         return replace(self, M=np.empty((0, 0)))

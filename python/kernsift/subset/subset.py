@@ -14,7 +14,8 @@ from ..base.canonical import Table
 from ..base.kernel import parameter, parameters
 from ..base.left_out import LeftOut, kernels_on
 from ..base.probabilities import fit_temperature, softmax
-from ..base.targets import IncrementalClassification, IncrementalRegression, Intervals, LeftOutSets
+from ..base.sets import LeftOutSets
+from ..base.targets import IncrementalClassification, IncrementalRegression, Intervals
 from ..base.threads import n_threads
 from ..base.validation import transaction
 from .base import SubsetBase
