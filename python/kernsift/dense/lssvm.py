@@ -129,7 +129,7 @@ class LSSVMRegressor(BatchRegressor, _DenseLSSVM):
         With "loo": ``alpha``, ``gamma`` and the mean squared leave-one-out ``error`` of every pair.
     weights_ : ndarray of shape (n_samples,)
         Weights in use: ``sample_weight``, times the robust ones.
-    cost_, noise_variance_ : float or ndarray
+    cost_, noise_variance_, gcv_, log_evidence_ : float or ndarray
         Minimum of the objective, and the noise variance estimated from it.
     n_basis_, n_samples_seen_ : int
 

@@ -110,7 +110,7 @@ class SubsetLSSVMRegressor(IncrementalRegression, Intervals, SubsetBase):
         With kernel="auto" or max_basis="auto", what was tried, the best first: ``kernel``, ``gamma``, ``error`` (root
         mean square) with its ``standard_error``, ``seconds``, ``stage`` ("full", "short" if dropped after a small
         model) and ``splits``.
-    cost_, gcv_, noise_variance_ : float or ndarray
+    cost_, gcv_, noise_variance_, log_evidence_ : float or ndarray
     columns_ : Columns
         Of a table with other columns than numbers: what they are (``columns``), and the ``coordinates`` in which the
         kernels lie.  ``columns_.encode(X)`` gives them, ``columns_.by_column(relevance)`` adds up those of a column.
@@ -249,7 +249,7 @@ cycles, keep_path, keep_sums, fit_intercept, n_jobs, validation, categorical_fea
     gamma_ : ndarray of shape (n_features,)
     kernel_, search_
         As in :class:`SubsetLSSVMRegressor`; an ``error`` is the share of labels missed.
-    cost_, gcv_, noise_variance_ : float or ndarray
+    cost_, gcv_, noise_variance_, log_evidence_ : float or ndarray
     state_ : SubsetState
     temperature_ : float
         Factor on the scores inside the softmax.
