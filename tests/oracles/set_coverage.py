@@ -17,7 +17,7 @@ def bounds(own: Array) -> Array:
     for p in own:
         with np.errstate(divide="ignore"):
             z = np.clip(np.log((1 - p) / p), -MOST, MOST)
-        bound = bound + STEP * np.sqrt(squares / counted) * (LEVELS - (z <= bound))
+        bound = bound + STEP * max(1.0, np.sqrt(squares / counted)) * (LEVELS - (z <= bound))
         squares, counted = MEMORY * squares + z**2, MEMORY * counted + 1
         out.append(bound)
     return np.array(out)

@@ -24,7 +24,7 @@ SetCoverage::SetCoverage(const ConstVectorRef& state) : state_(state) {}
 
 void SetCoverage::learn(double probability) {
   const double z = std::clamp(-log_odds(probability), -kMostOdds, kMostOdds);
-  const double step = kCoverageStep * std::sqrt(state_[0] / state_[1]);
+  const double step = kCoverageStep * std::max(1.0, std::sqrt(state_[0] / state_[1]));
   for (Index c = 0; c < kLevelCount; ++c)
     state_[2 + c] += step * (kLevels[c] - (z <= state_[2 + c] ? 1.0 : 0.0));  // [BEYOND B14]
   state_[0] = kCoverageKept * state_[0] + z * z;

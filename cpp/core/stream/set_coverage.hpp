@@ -1,7 +1,7 @@
 // How improbable the own class of a row may be: by probabilities given before the rows were learned. z is the log odds
 // against the own class, ln((1 - p) / p), within +-20.
 //
-//   s2 <- r s2 + z^2, n <- r n + 1, r = 0.99            size of a step: g = 0.03 sqrt(s2 / n)
+//   s2 <- r s2 + z^2, n <- r n + 1, r = 0.99            size of a step: g = 0.03 max(1, sqrt(s2 / n))
 //   u_c <- u_c + g (c - [z <= u_c])                     bound of level c                              [BEYOND B14]
 //
 // A set that takes every class with z <= u_c contains, in the long run, the own class of a part c of the rows, whatever

@@ -130,7 +130,7 @@ class LSSVMRegressor(BatchRegressor, _DenseLSSVM):
     weights_ : ndarray of shape (n_samples,)
         Weights in use: ``sample_weight``, times the robust ones.
     cost_, noise_variance_, gcv_, log_evidence_ : float or ndarray
-        Minimum of the objective, and the noise variance estimated from it.
+        Minimum of the objective, the noise variance estimated from it, and two scores of the model as a whole.
     n_basis_, n_samples_seen_ : int
 
     Notes

@@ -120,6 +120,8 @@ exact_rows, forgetting, linear
         quantile = normal_quantile(coverage)
         if self._core is None:
             return Interval(-math.inf, math.inf)
+        if not self._core.alpha > 0:
+            raise ValueError("with_interval=True needs alpha > 0: without a ridge there is no prior")
         mean, half = self._predicted(self._with_lags(x), "predict_interval_one", quantile)
         return Interval((mean - half).item(), (mean + half).item())
 
