@@ -171,7 +171,7 @@ def test_several_outputs_are_sampled_each_by_itself(rng):
 def test_bad_input_says_what_to_change(rng):
     X, Y, _ = rows(rng)
     model = LSSVMRegressor(gamma=1.0).fit(X, Y[:, 0])
-    with pytest.raises(ValueError, match="ask for one"):
+    with pytest.raises(ValueError, match="give one"):
         model.predict(X, return_std=True, return_cov=True)
     for wrong in (0, -1, 1.5, True):
         with pytest.raises(ValueError, match="n_samples"):
