@@ -213,6 +213,51 @@ void bind_lssvm(py::module_& m) {
       py::arg("kernel"), named, py::arg("vectors").noconvert(), py::arg("factor").noconvert(),
       py::arg("sample_weight").noconvert(), py::arg("fit_intercept"), py::arg("X").noconvert());
   m.def(
+      "dense_covariance",
+      [](const Kernel& kernel, const Array& vectors, const Array& factor, const Array& weights, double alpha, bool bias,
+         const Array& X) {
+        const auto s = rows(vectors, kernel.n_features(), "vectors");
+        const auto x = rows(X, kernel.n_features(), "X");
+        const auto v = vector(weights, s.rows(), "sample_weight");
+        const auto L = lower_factor(factor, s.rows());
+        Array out = array(x.rows(), x.rows());
+        auto covariance = rows_out(out);
+        py::gil_scoped_release unlocked;
+        covariance = dense_covariance(kernel, s, L, v, alpha, bias, x);
+        return out;
+      },
+      py::arg("kernel"), named, py::arg("vectors").noconvert(), py::arg("factor").noconvert(),
+      py::arg("sample_weight").noconvert(), py::arg("alpha"), py::arg("fit_intercept"), py::arg("X").noconvert());
+  m.def(
+      "sparse_covariance",
+      [](const Kernel& kernel, const Array& vectors, const Array& L, const Array& F, const Array& mean, double total,
+         double alpha, const Array& X) {
+        const auto s = rows(vectors, kernel.n_features(), "vectors");
+        const auto x = rows(X, kernel.n_features(), "X");
+        const Matrix l = rows(L, s.rows(), "L"), f = rows(F, s.rows(), "F");
+        if (l.rows() != s.rows() || f.rows() != s.rows()) throw std::invalid_argument("L and F must be square");
+        const auto centre = vector(mean, s.rows(), "mean");
+        Array out = array(x.rows(), x.rows());
+        auto covariance = rows_out(out);
+        {
+          py::gil_scoped_release unlocked;
+          covariance = sparse_covariance(kernel, s, l, f, centre, total, alpha, x);
+        }
+        return out;
+      },
+      py::arg("kernel"), named, py::arg("vectors").noconvert(), py::arg("L").noconvert(), py::arg("F").noconvert(),
+      py::arg("mean").noconvert(), py::arg("total"), py::arg("alpha"), py::arg("X").noconvert());
+  m.def(
+      "dense_log_det",
+      [](const Array& factor, const Array& weights, double alpha, bool bias) {
+        const auto v = vector(weights, -1, "sample_weight");
+        const auto L = lower_factor(factor, v.size());
+        py::gil_scoped_release unlocked;
+        return dense_log_det(L, v, alpha, bias);
+      },
+      py::arg("factor").noconvert(), named, py::arg("sample_weight").noconvert(), py::arg("alpha"),
+      py::arg("fit_intercept"));
+  m.def(
       "sparse_variance",
       [](const Kernel& kernel, const Array& vectors, const Array& L, const Array& F, const Array& mean, double total,
          const Array& X) {

@@ -1,7 +1,10 @@
 // Choosing a ridge, and probabilities from scores.
 #include "bind/bind.hpp"
+#include "core/ridge/evidence.hpp"
+#include "core/ridge/gcv.hpp"
 #include "core/ridge/ridge_problem.hpp"
 #include "core/ridge/temperature.hpp"
+#include "core/stream/set_coverage.hpp"
 
 namespace kernsift {
 
@@ -29,16 +32,42 @@ void bind_ridge(py::module_& m) {
         return fit_temperature(f, c, v);
       },
       py::arg("scores").noconvert(), py::arg("codes").noconvert(), py::arg("weight").noconvert());
+  // The state is that of learn_odds; of an older version, log T and its information.
   m.def(
       "calibrate",
-      [](const Array& scores, const Array& targets, const Array& weights, double log_t, double information) {
+      [](const Array& scores, const Array& targets, const Array& weights, const Array& state) {
         const auto f = rows(scores, -1, "scores");
-        Temperature t{log_t, information};
-        t.learn(f, rows(targets, f.cols(), "targets"), vector(weights, f.rows(), "weights"));
-        return py::make_tuple(t.log_t, t.information);
+        const auto t = rows(targets, f.cols(), "targets");
+        const auto v = vector(weights, f.rows(), "weights");
+        if (t.rows() != f.rows()) throw std::invalid_argument("targets must have one row per row of scores");
+        const auto before = vector(state, -1, "state");
+        if (before.size() != 2 && before.size() != 2 + SetCoverage::kNumbers)
+          throw std::invalid_argument("state must be that of calibrate");
+        Array out = array(f.rows() + 1, 2 + SetCoverage::kNumbers);
+        auto states = rows_out(out);
+        states.row(0).tail(SetCoverage::kNumbers) = SetCoverage::fresh().transpose();
+        states.row(0).head(before.size()) = before.transpose();
+        learn_odds(f, t, v, states);
+        return out;
       },
-      py::arg("scores").noconvert(), py::arg("targets").noconvert(), py::arg("weights").noconvert(), py::arg("log_t"),
-      py::arg("information"));
+      py::arg("scores").noconvert(), py::arg("targets").noconvert(), py::arg("weights").noconvert(),
+      py::arg("state").noconvert());
+  m.def("log_evidence", &log_evidence, py::arg("n"), py::arg("cost"), py::arg("log_det"), py::arg("sum_log_weights"));
+  m.def("gcv_score", &gcv_score, py::arg("rows"), py::arg("rss"), py::arg("left"));
+  m.def(
+      "least_probabilities",
+      [](const Array& states, double coverage) {
+        const auto given = rows(states, -1, "states");
+        const bool fresh = given.cols() == 0;  // of an older version
+        if (!fresh && given.cols() != SetCoverage::kNumbers) throw std::invalid_argument("states must be of calibrate");
+        Array out = array(given.rows());
+        auto least = vector_out(out);
+        for (Index r = 0; r < given.rows(); ++r)
+          least[r] =
+              SetCoverage(fresh ? SetCoverage::fresh() : Vector(given.row(r).transpose())).least_probability(coverage);
+        return out;
+      },
+      py::arg("states").noconvert(), py::arg("coverage"));
 }
 
 }  // namespace kernsift

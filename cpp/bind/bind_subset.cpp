@@ -188,7 +188,12 @@ void bind_ridge_problem(py::module_& m) {
           },
           py::arg("L").noconvert(), alpha)
       .def("rss", per_alpha(&RidgeProblem::rss), alpha)
-      .def("log_evidence", per_alpha(&RidgeProblem::log_evidence), alpha)
+      .def(
+          "log_evidence",
+          [](BoundRidge& self, double a, double rows, double logs) {
+            return vector_to_numpy(self.locked([&](RidgeProblem& p) { return p.log_evidence(a, rows, logs); }));
+          },
+          alpha, named, py::arg("rows"), py::arg("sum_log_weights"))
       .def(
           "dof", [](BoundRidge& self, double a) { return self.locked([&](RidgeProblem& p) { return p.dof(a); }); },
           alpha)
@@ -245,6 +250,18 @@ void bind_ridge_problem(py::module_& m) {
           },
           named, py::arg("kernel"), py::arg("vectors").noconvert(), py::arg("L").noconvert(), py::arg("X").noconvert(),
           alpha, py::arg("threads") = 1)
+      .def(
+          "relative_covariance",
+          [](BoundRidge& self, const Kernel& kernel, const Array& vectors, const Strided& L, const Array& X, double a) {
+            Array out = array(X.shape(0), X.shape(0));
+            auto covariance = rows_out(out);
+            self.on_rows(kernel, vectors, L, X, [&](auto& p, auto&& elements, auto&& l, auto&& x) {
+              covariance = relative_covariance(p, kernel, elements, l, x, a);
+            });
+            return out;
+          },
+          named, py::arg("kernel"), py::arg("vectors").noconvert(), py::arg("L").noconvert(), py::arg("X").noconvert(),
+          alpha)
       .def_static("memory_needed", &RidgeProblem::memory_needed, named, py::arg("m"), py::arg("outputs"),
                   py::arg("spectrum"), py::arg("alphas") = 0);
   m.attr("GCV_TOLL") = kGcvToll;

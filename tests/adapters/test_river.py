@@ -12,7 +12,7 @@ pytest.importorskip("river", reason="needs river: pip install 'kernsift[river]'"
 pd = pytest.importorskip("pandas", reason="needs pandas")
 
 from kernsift.river import OnlineLSSVMClassifier, OnlineLSSVMRegressor  # noqa: E402
-from river import checks, compat, datasets, evaluate, linear_model, metrics, preprocessing  # noqa: E402
+from river import checks, compat, conf, datasets, evaluate, linear_model, metrics, preprocessing  # noqa: E402
 from support.streams import PLAIN  # noqa: E402
 
 # Memory grows with the square of the kernels up to max_basis: 200 is reached in the first half of the checks' rows.
@@ -190,6 +190,42 @@ def test_adapters_are_saved_and_resume(tmp_path):
             each.save(path)
         assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
         assert model._raw_memory_usage > sum(v.nbytes for v in model._core.state().values())
+
+
+def test_intervals_are_those_of_the_estimator_and_of_rivers_kind():
+    X, y = rows(400)
+    ours = OnlineLSSVMRegressor(gamma=0.5, max_basis=30, forgetting=0.99)
+    unbounded = ours.predict_one({"a": 1.0}, with_interval=True)
+    assert isinstance(unbounded, conf.Interval)
+    assert 1e300 in unbounded
+    plain = kernsift.OnlineLSSVMRegressor(gamma=0.5, max_basis=30, forgetting=0.99)
+    inside = []
+    for x, target in zip(X, y.tolist(), strict=True):
+        row = dict(zip("abc", x.tolist(), strict=True))
+        if plain.__sklearn_is_fitted__():
+            found = ours.predict_one(row, with_interval=True, coverage=0.8)
+            np.testing.assert_allclose((found.lower, found.upper), plain.predict_interval_one(x, 0.8), rtol=1e-9)
+            inside.append(target in found)
+        ours.learn_one(row, target)
+        plain.update(x, target)
+    assert abs(np.mean(inside) - 0.8) < 4 * np.sqrt(0.8 * 0.2 / len(inside))
+    with pytest.raises(ValueError, match="coverage"):
+        ours.predict_one(row, with_interval=True, coverage=1)
+
+
+def test_sets_of_labels_are_those_of_the_estimator():
+    X, y = rows(300)
+    labels = np.where(y > 0.5, "high", np.where(y < -0.3, "low", "middle"))
+    ours = OnlineLSSVMClassifier(gamma=0.5, max_basis=30)
+    plain = kernsift.OnlineLSSVMClassifier(gamma=0.5, max_basis=30)
+    assert ours.predict_set_one({"a": 1.0}) == set()
+    for x, label in zip(X, labels, strict=True):
+        row = dict(zip("abc", x.tolist(), strict=True))
+        if plain.__sklearn_is_fitted__():
+            expected = set(plain.classes_[plain.predict_set_one(x, 0.95)].tolist())
+            assert ours.predict_set_one(row, 0.95) == expected
+        ours.learn_one(row, label)
+        plain.update(x, label)
 
 
 def test_polars_frames_are_taken_too():

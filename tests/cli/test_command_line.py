@@ -257,6 +257,45 @@ def test_stream_of_classes(tmp_path):
     assert "accuracy before learning" in done.stderr
 
 
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_intervals_and_sets_of_predict(table, tmp_path):
+    out = tmp_path / "m.npz"
+    run("fit", table, "--target", "y", "--out", out, "--quiet")
+    found = list(csv.reader(io.StringIO(run("predict", out, table, "--interval", "0.9").stdout)))
+    assert found[0] == ["prediction", "lower", "upper"]
+    model, (X, _) = kernsift.load(out), data()
+    lower, upper = model.predict_interval(X, 0.9)
+    expected = np.column_stack([model.predict(X), lower, upper])
+    np.testing.assert_array_equal(np.array(found[1:], dtype=float), expected)
+    assert "coverage=1.5" in run("predict", out, table, "--interval", "1.5", code=1).stderr
+    table.write_text(lines(labels=("up", "down")))
+    run("fit", table, "--target", "y", "--out", out, "--quiet")
+    found = list(csv.reader(io.StringIO(run("predict", out, table, "--interval", "0.9").stdout)))
+    assert found[0] == ["prediction", "in(down)", "in(up)"]
+    sets = kernsift.load(out).predict_set(X, 0.9)
+    np.testing.assert_array_equal(np.array([line[1:] for line in found[1:]]).astype(int), sets)
+
+
+def test_intervals_and_sets_of_a_stream():
+    found = run("stream", "--target", "y", "--interval", "0.9", "--quiet", text=lines()).stdout.splitlines()
+    alone = run("stream", "--target", "y", "--quiet", text=lines()).stdout.splitlines()
+    assert found[:50] == [""] * 50
+    parts = [line.split(",") for line in found[50:]]
+    assert [part[0] for part in parts] == alone[50:]
+    mean, lower, upper = np.array(parts, dtype=float).T
+    np.testing.assert_allclose((lower + upper) / 2, mean, atol=1e-9)
+    y = data()[1][50:]
+    inside = (lower <= y) & (y <= upper)
+    assert abs(inside.mean() - 0.9) < 4 * np.sqrt(0.9 * 0.1 / len(y))
+    asked = ("stream", "--target", "y", "--classes", "up,down", "--interval", "0.9", "--quiet")
+    labelled = run(*asked, text=lines(labels=("up", "down"))).stdout.splitlines()[50:]
+    for line in labelled:
+        label, *others = line.split(",")
+        assert label in others
+        assert set(others) <= {"up", "down"}
+    assert "coverage=0" in run("stream", "--target", "y", "--interval", "0", text=lines(), code=1).stderr
+
+
 def test_a_stream_resumes_where_it_stopped(tmp_path):
     whole, parts = tmp_path / "whole.npz", tmp_path / "parts.npz"
     text = lines()

@@ -98,6 +98,36 @@ def test_width_between_levels_and_beyond():
         np.testing.assert_allclose((model.predict_interval(X[:3], coverage)[1] - mean) / std, expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize("kind", SETTINGS)
+def test_intervals_of_one_row_are_those_of_prequential_and_of_blocks(kind):
+    X, y = stream(300)
+    Y = np.column_stack([y, 10 * y])
+    for targets in (y, Y):
+        model = OnlineLSSVMRegressor(**SETTINGS[kind]).partial_fit(X[:200], targets[:200])
+        for x, target in zip(X[200:], targets[200:], strict=True):
+            expected = pickle.loads(pickle.dumps(model)).prequential(x[None], target[None], coverage=0.9)
+            lower, upper = model.predict_interval_one(x)
+            np.testing.assert_array_equal(lower, expected.lower[0])
+            np.testing.assert_array_equal(upper, expected.upper[0])
+            np.testing.assert_allclose((lower + upper) / 2, model.predict_one(x), rtol=1e-12, atol=1e-12)
+            block = model.predict_interval(x[None])
+            np.testing.assert_allclose(np.squeeze(block), [lower, upper], rtol=1e-7, atol=1e-9)
+            model.update(x, target)
+    assert isinstance(OnlineLSSVMRegressor().partial_fit(X, y).predict_interval_one(X[0], 0.8)[0], float)
+
+
+def test_asking_for_an_interval_of_one_row_changes_nothing():
+    X, y = stream(200)
+    model = OnlineLSSVMRegressor(**SETTINGS["a bank"]).partial_fit(X, y)
+    twin = pickle.loads(pickle.dumps(model))
+    model.predict_interval_one(X[3].tolist())
+    for a, b in zip(X, y.tolist(), strict=True):
+        model.predict_interval_one(a)
+        model.update(a, b)
+        twin.update(a, b)
+    np.testing.assert_allclose(twin.predict_interval(X), model.predict_interval(X), rtol=1e-9)
+
+
 def test_a_second_pass_and_rows_without_weight_leave_the_widths():
     X, y = stream(400)
     model = OnlineLSSVMRegressor(**{**SETTINGS["nothing forgotten"], "swap_until": 100}).partial_fit(X, y)
@@ -142,11 +172,17 @@ def test_bad_input_says_what_to_change():
     for coverage in (0, 1, "most"):
         with pytest.raises(ValueError, match="coverage"):
             model.predict_interval(X, coverage)
+        with pytest.raises(ValueError, match="coverage"):
+            model.predict_interval_one(X[0], coverage)
         before = model.n_samples_seen_
         with pytest.raises(ValueError, match="coverage"):
             model.prequential(X, y, coverage=coverage)
         assert model.n_samples_seen_ == before
     with pytest.raises(ValueError, match="alpha > 0"):
         kernsift.KRLSRegressor(alpha=0.0).fit(X, y).predict_interval(X)
+    with pytest.raises(ValueError, match="shape"):
+        model.predict_interval_one(X[0, :1])
+    with pytest.raises(ValueError, match="alpha > 0"):
+        kernsift.KRLSRegressor(alpha=0.0).fit(X, y).predict_interval_one(X[0])
     with pytest.raises(ValueError, match="alpha > 0"):
         kernsift.KRLSRegressor(alpha=0.0).prequential(X, y, coverage=0.9)

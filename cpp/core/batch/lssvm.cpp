@@ -7,6 +7,7 @@
 #include "core/base/interrupt.hpp"
 #include "core/kernel/gram.hpp"
 #include "core/linalg/symmetric_eigen.hpp"
+#include "core/ridge/joint_variance.hpp"
 #include "core/ridge/leave_one_out.hpp"
 
 namespace kernsift {
@@ -104,6 +105,40 @@ void dense_variance(const Kernel& kernel, const Rows& vectors, const ConstMatrix
       out[first + r] = std::max(variance, 0.0);
     }
   }
+}
+
+Matrix dense_covariance(const Kernel& kernel, const Rows& vectors, const ConstMatrixRef& factor,
+                        const ConstVectorRef& v, double mu, bool bias, const Rows& X) {
+  const auto L = factor.topRows(vectors.rows()).triangularView<Eigen::Lower>();
+  const Vector s = v.cwiseSqrt();
+  PreparedRows elements, rows;
+  kernel.prepare(vectors, elements);
+  kernel.prepare(X, rows);
+  Matrix padded, W(vectors.rows(), X.rows());
+  kernel_columns(kernel, panels_of(elements, 0, vectors.rows(), kernel.n_features()), rows, 0, X.rows(), padded, W);
+  W.array().colwise() *= s.array();
+  L.solveInPlace(W);
+  Matrix out = Matrix::Zero(X.rows(), X.rows());
+  if (bias) {
+    Vector half = s;  // L^-1 s
+    L.solveInPlace(half);
+    const Vector gap = Vector::Ones(X.rows()) - W.transpose() * half;
+    out = gap * gap.transpose() / (half.squaredNorm() * mu);
+  }
+  add_beyond_span(kernel, X, W, mu, out);
+  return out;
+}
+
+double dense_log_det(const ConstMatrixRef& factor, const ConstVectorRef& v, double mu, bool bias) {
+  const Index n = v.size();
+  const auto L = factor.topLeftCorner(n, n);
+  double out = 2.0 * L.diagonal().array().log().sum() - static_cast<double>(n) * std::log(mu);
+  if (bias) {
+    Vector half = v.cwiseSqrt();  // L^-1 s
+    L.triangularView<Eigen::Lower>().solveInPlace(half);
+    out += std::log(mu * half.squaredNorm());
+  }
+  return out;
 }
 
 Vector dense_loo_grid(const Kernel& kernel, const Rows& X, const Rows& Y, const ConstVectorRef& v,

@@ -30,6 +30,14 @@ Vector dense_slack(const ConstMatrixRef& factor, const ConstVectorRef& v, double
 void dense_variance(const Kernel& kernel, const Rows& vectors, const ConstMatrixRef& factor, const ConstVectorRef& v,
                     bool bias, const Rows& X, VectorRef out);
 
+// Covariance of new observations at the rows, without their noise, in its units: dense_variance over mu on the
+// diagonal.
+Matrix dense_covariance(const Kernel& kernel, const Rows& vectors, const ConstMatrixRef& factor,
+                        const ConstVectorRef& v, double mu, bool bias, const Rows& X);
+
+// log(|A| / mu^n), with the share of a bias: for the evidence.
+double dense_log_det(const ConstMatrixRef& factor, const ConstVectorRef& v, double mu, bool bias);
+
 // Weighted mean square of the leave-one-out residuals (summed over outputs) for every mu, from one
 // eigen-decomposition of V^1/2 K V^1/2. NaN where the numbers do not allow an answer. Of a row that `part` of its
 // weight leaves, 1 / v of a row that stands for v of them.

@@ -11,6 +11,7 @@
 #include "core/kernel/gram.hpp"
 #include "core/linalg/pivoted_cholesky.hpp"
 #include "core/linalg/symmetric_eigen.hpp"
+#include "core/ridge/joint_variance.hpp"
 #include "core/ridge/leave_one_out.hpp"
 
 namespace kernsift {
@@ -242,6 +243,22 @@ void sparse_variance(const Kernel& kernel, const Rows& vectors, const ConstMatri
       delta[first + r] = std::max(0.0, kernel.self(rows, first + r) - W.col(r).squaredNorm());
     }
   }
+}
+
+Matrix sparse_covariance(const Kernel& kernel, const Rows& vectors, const ConstMatrixRef& L, const ConstMatrixRef& F,
+                         const ConstVectorRef& mean, double total, double mu, const Rows& X) {
+  PreparedRows elements, rows;
+  kernel.prepare(vectors, elements);
+  kernel.prepare(X, rows);
+  Matrix padded, K(vectors.rows(), X.rows());
+  kernel_columns(kernel, panels_of(elements, 0, vectors.rows(), kernel.n_features()), rows, 0, X.rows(), padded, K);
+  Matrix W = K;
+  L.triangularView<Eigen::Lower>().solveInPlace(W);
+  K.colwise() -= Vector(mean);
+  F.triangularView<Eigen::Lower>().solveInPlace(K);
+  Matrix out = (K.transpose() * K).array() + (total > 0 ? 1.0 / total : 0.0);
+  add_beyond_span(kernel, X, W, mu, out);
+  return out;
 }
 
 }  // namespace kernsift

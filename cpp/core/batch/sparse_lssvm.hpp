@@ -72,4 +72,8 @@ PruningPath isls_path(const SparseBasis& basis, SparseSolution start, const Cons
 void sparse_variance(const Kernel& kernel, const Rows& vectors, const ConstMatrixRef& L, const ConstMatrixRef& F,
                      const ConstVectorRef& mean, double total, const Rows& X, VectorRef spread, VectorRef delta);
 
+// Covariance of new observations at the rows, without their noise, in its units.
+Matrix sparse_covariance(const Kernel& kernel, const Rows& vectors, const ConstMatrixRef& L, const ConstMatrixRef& F,
+                         const ConstVectorRef& mean, double total, double mu, const Rows& X);
+
 }  // namespace kernsift

@@ -6,6 +6,7 @@
 #include "core/base/interrupt.hpp"
 #include "core/base/parallel.hpp"
 #include "core/linalg/blocked_triangles.hpp"
+#include "core/ridge/joint_variance.hpp"
 #include "core/ridge/leave_one_out.hpp"
 
 namespace kernsift {
@@ -218,6 +219,22 @@ void relative_variance(RidgeProblem& problem, const Kernel& kernel, const Panels
       out[first + r] = 1.0 + W.col(r).squaredNorm() + problem.bias_leverage() + delta / alpha;  // [MATH 1.9]
     }
   });
+}
+
+Matrix relative_covariance(RidgeProblem& problem, const Kernel& kernel, const Panels& elements, const Rows& L,
+                           const Rows& X, double alpha) {
+  problem.prepare(alpha);
+  PreparedRows rows;
+  kernel.prepare(X, rows);
+  Matrix K(elements.padded(), X.rows());
+  kernel.block(elements, rows, 0, X.rows(), K);
+  Matrix W = K.topRows(elements.size());
+  L.triangularView<Eigen::Lower>().solveInPlace(W);
+  Matrix U = W;
+  problem.standardise(alpha, U);
+  Matrix out = (U.transpose() * U).array() + problem.bias_leverage();
+  add_beyond_span(kernel, X, W, alpha, out);
+  return out;
 }
 
 void basis_coordinates(const Kernel& kernel, const Panels& elements, const Rows& L, const Rows& X, RowsOut out) {

@@ -59,6 +59,10 @@ void leave_out(RidgeProblem& problem, const Kernel& kernel, const Panels& elemen
 void relative_variance(RidgeProblem& problem, const Kernel& kernel, const Panels& elements, const Rows& L,
                        const Rows& X, double alpha, int threads, VectorRef out);
 
+// The covariance of new observations at the rows, without their noise, in its units.
+Matrix relative_covariance(RidgeProblem& problem, const Kernel& kernel, const Panels& elements, const Rows& L,
+                           const Rows& X, double alpha);
+
 // w(x) of rows, (rows, m).
 void basis_coordinates(const Kernel& kernel, const Panels& elements, const Rows& L, const Rows& X, RowsOut out);
 double basis_coordinates_memory(Index m);  // doubles, the result not counted

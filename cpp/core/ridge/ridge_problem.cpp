@@ -195,14 +195,15 @@ Vector RidgeProblem::gcv(double alpha, double toll) {
   return out;
 }
 
-Vector RidgeProblem::log_evidence(double alpha) {
+Vector RidgeProblem::log_evidence(double alpha, double rows, double sum_log_weights) {
   const Explained e = explained();
-  const double n = total_ - bias_;
+  const double n = rows - bias_;
   double log_det = ((e.values.array() / alpha).log1p()).sum();
   if (bias_ > 0) log_det += std::log(weight_);
   Vector out(outputs());
   for (Index o = 0; o < outputs(); ++o)
-    out[o] = kernsift::log_evidence(n, e.of(e.f2.col(o), e.rest[o], total_, bias_).cost(alpha), log_det, 0.0);
+    out[o] =
+        kernsift::log_evidence(n, e.of(e.f2.col(o), e.rest[o], total_, bias_).cost(alpha), log_det, sum_log_weights);
   return out;
 }
 

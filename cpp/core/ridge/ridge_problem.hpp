@@ -90,8 +90,8 @@ class RidgeProblem {
   Vector rss(double alpha);
   double dof(double alpha);  // effective number of parameters, the bias among them
   Vector gcv(double alpha, double toll = 1.0);
-  // Up to sum log v / 2, which the sums do not keep.
-  Vector log_evidence(double alpha);
+  // Of rows that are one observation each, whatever their weight; `sum_log_weights` is of theirs.
+  Vector log_evidence(double alpha, double rows, double sum_log_weights);
   // The largest alpha within 1e-4 of the smallest GCV summed over the outputs, on a grid of ten a decade; a degree of
   // freedom counts kGcvToll times. A fixed grid, because a refined minimum would turn rounding of the sums into
   // differences of alpha: a fit shall not depend on the order of the rows.

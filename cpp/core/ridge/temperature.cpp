@@ -64,24 +64,23 @@ double fit_temperature(const Rows& scores,
   return std::exp(0.5 * (low + high));
 }
 
-void Temperature::learn(const Rows& scores, const Rows& targets, const ConstVectorRef& weights) {
-  Vector f(classes(scores)), p(classes(scores));
-  for (Index r = 0; r < scores.rows(); ++r) {
-    if (!(weights[r] > 0)) continue;
-    Index truth = 0;
-    if (scores.cols() == 1)
-      truth = targets(r, 0) > 0 ? 1 : 0;
-    else
-      targets.row(r).maxCoeff(&truth);
-    const double t = std::exp(log_t);
-    scores_of(scores, r, f);
-    softmax_of(f, t, p);
-    const double mean = p.dot(f);
-    const double variance = p.dot((f.array() - mean).square().matrix());
-    information = kMemory * information + weights[r] * t * t * variance;
-    const double step = weights[r] * t * (mean - f[truth]) / std::max(information, 1e-12);
-    log_t = std::clamp(log_t - std::clamp(step, -kLargestStep, kLargestStep), -kLogRange, kLogRange);
-  }
+double Temperature::learn(const Rows& scores, const Rows& targets, double weight) {
+  f.resize(classes(scores));
+  p.resize(classes(scores));
+  Index truth = 0;
+  if (scores.cols() == 1)
+    truth = targets(0, 0) > 0 ? 1 : 0;
+  else
+    targets.row(0).maxCoeff(&truth);
+  const double t = std::exp(log_t);
+  scores_of(scores, 0, f);
+  softmax_of(f, t, p);
+  const double mean = p.dot(f);
+  const double variance = p.dot((f.array() - mean).square().matrix());
+  information = kMemory * information + weight * t * t * variance;
+  const double step = weight * t * (mean - f[truth]) / std::max(information, 1e-12);
+  log_t = std::clamp(log_t - std::clamp(step, -kLargestStep, kLargestStep), -kLogRange, kLogRange);
+  return p[truth];
 }
 
 }  // namespace kernsift

@@ -23,8 +23,11 @@ struct Temperature {
   double log_t = 0;
   double information = 1;  // Fisher information of log T gathered so far, fading
 
-  // scores: f per class; targets: +-1, same shape. Natural-gradient steps on the log loss, a row at a time.
-  void learn(const Rows& scores, const Rows& targets, const ConstVectorRef& weights);
+  // scores: f per class; targets: +-1, same shape. A natural-gradient step on the log loss of one row, of positive
+  // weight. Returns the probability of its class before the step.
+  double learn(const Rows& scores, const Rows& targets, double weight);
+
+  Vector f = {}, p = {};  // workspace
 };
 
 }  // namespace kernsift

@@ -7,14 +7,13 @@
 namespace kernsift {
 
 namespace {
-constexpr double kKept = 0.99, kCoverageStep = 0.03;
 constexpr double kMostScore = 25;        // of z^2 over the mean so far: one outlier must not decide
 constexpr double kNothingKnown = 1e-24;  // of a variance beside the squared error: nothing was known yet
-constexpr double kCoverageLevels[] = {0.5, 0.8, 0.9, 0.95, 0.99};
 // What a normal error exceeds in size with probability 1 - level.
 constexpr double kNormalQuantiles[] = {0.6744897501960817, 1.2815515655446004, 1.6448536269514722, 1.959963984540054,
                                        2.5758293035489004};
-constexpr Index kLevelCount = static_cast<Index>(std::size(kCoverageLevels));
+constexpr Index kLevelCount = kCoverageLevelCount;
+static_assert(std::size(kCoverageLevels) == kLevelCount && std::size(kNormalQuantiles) == kLevelCount);
 
 void begin_output(Eigen::Ref<Eigen::RowVectorXd, 0, Eigen::InnerStride<>> state) {
   state.head(2).setOnes();  // as if one error had been as large as predicted
@@ -44,8 +43,8 @@ void Coverage::learn(const ConstVectorRef& error, const ConstVectorRef& variance
       double& bound = state_(o, 2 + c);
       bound *= factors(c, z2 <= bound * bound ? 1 : 0);  // [BEYOND B13]
     }
-    state_(o, 0) = kKept * state_(o, 0) + std::min(z2, kMostScore) * mean;
-    state_(o, 1) = kKept * state_(o, 1) + 1.0;
+    state_(o, 0) = kCoverageKept * state_(o, 0) + std::min(z2, kMostScore) * mean;
+    state_(o, 1) = kCoverageKept * state_(o, 1) + 1.0;
   }
 }
 

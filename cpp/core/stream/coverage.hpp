@@ -14,6 +14,11 @@
 
 namespace kernsift {
 
+// Levels whose bounds a stream follows, and how fast; SetCoverage does the same.
+inline constexpr double kCoverageLevels[] = {0.5, 0.8, 0.9, 0.95, 0.99};
+inline constexpr Index kCoverageLevelCount = 5;
+inline constexpr double kCoverageStep = 0.03, kCoverageKept = 0.99;
+
 class Coverage {
  public:
   explicit Coverage(Index n_outputs);

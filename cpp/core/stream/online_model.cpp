@@ -275,6 +275,17 @@ void OnlineModel::variance(const Rows& X, RowsOut out, Index threads) const {
   });
 }
 
+std::vector<Matrix> OnlineModel::covariance(const Rows& X) const {
+  const Basis& basis = state_.basis();
+  Matrix W(basis.dimension(), X.rows());
+  dictionary().tiles(X, 1, [&](MatrixRef K, const ConstVectorRef&, Index first) {
+    auto w = W.middleCols(first, K.cols());
+    w.bottomRows(basis.size()) = K.topRows(basis.size());
+    basis.coordinates(X.middleRows(first, K.cols()), w);
+  });
+  return state_.covariance(X, W, settings_.alpha);
+}
+
 Arrays OnlineModel::save() const {
   Arrays arrays;
   state_.save(arrays);

@@ -74,6 +74,10 @@ class OnlineModel {
   // The variance of a new observation at each row, n x outputs [MATH 1.9].
   void variance(const Rows& X, RowsOut out, Index threads = 1) const;
 
+  // Covariance of new observations at the rows, without their noise, an output each; and that noise.
+  std::vector<Matrix> covariance(const Rows& X) const;
+  Vector noise() const { return state_.noise(); }
+
   // --- one row at a time, nothing allocated ---
   void update(const ConstVectorRef& x, const ConstVectorRef& y, double v) {
     prepare_row(x);

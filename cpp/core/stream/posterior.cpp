@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "core/base/limits.hpp"
+#include "core/ridge/joint_variance.hpp"
 #include "core/ridge/ridge_problem.hpp"
 
 namespace kernsift {
@@ -214,6 +215,14 @@ double Posterior::trace() const {
   double sum = 0;
   for (Index i = 0; i < dimension(); ++i) sum += std::abs(C_.settled_diagonal(i));
   return sum;
+}
+
+Matrix Posterior::joint_spread(const ConstMatrixRef& W) const {
+  Matrix H(W.rows(), W.cols());
+  C_.apply_block(W, H);
+  Matrix spread = W.transpose() * H;
+  mirror_lower(spread);
+  return spread;
 }
 
 Vector Posterior::relative_variance(const ConstMatrixRef& W, const ConstVectorRef& delta) const {

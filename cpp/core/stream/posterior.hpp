@@ -153,6 +153,8 @@ class Posterior {
   double relative_variance(double spread, double delta) const {  // spread = w'C w
     return 1.0 + spread + (alpha_ > 0 ? delta / alpha_ : 0.0);   // [MATH 1.9]
   }
+  // w'C w' of each pair of columns of W.
+  Matrix joint_spread(const ConstMatrixRef& W) const;
   // The ridge of the smallest GCV for these rows (RidgeProblem::best_gcv), of so much weight and so many; nothing where
   // rounding has left nothing to choose by.
   std::optional<double> best_ridge(double weight, double count) const;

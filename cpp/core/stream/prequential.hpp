@@ -18,6 +18,12 @@ struct Foretelling {
   std::int64_t* n_basis;
 };
 
+// Half the widths of intervals for a new observation of these variances, one an output.
+template <class Model>
+Vector half_widths(const Model& model, double quantile, const ConstVectorRef& variance) {
+  return model.interval_widths(quantile).cwiseProduct(variance.cwiseSqrt());
+}
+
 // Steps first .. last - 1 of: predict row i, then learn row i - delay. Rows to learn run on `delay` steps behind the
 // last prediction. Nothing is allocated a row but for intervals.
 template <class Model>
@@ -31,7 +37,7 @@ void prequential(Model& model, const Rows& X, const Rows& Y, const ConstVectorRe
       if (out.variance.rows() > 0) model.variance_one(out.variance.row(i).transpose());
       if (out.members.rows() > 0) model.predict_members(out.members.row(i).transpose());
       if (out.half.rows() > 0)
-        out.half.row(i) = model.interval_widths(out.quantile).transpose().cwiseProduct(out.variance.row(i).cwiseSqrt());
+        out.half.row(i) = half_widths(model, out.quantile, out.variance.row(i).transpose()).transpose();
       if (out.said.rows() > 0) out.said.row(i) << out.mean.row(i), out.variance.row(i);
     }
     const Index late = i - delay;

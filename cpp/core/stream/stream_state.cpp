@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/parallel.hpp"
+#include "core/ridge/joint_variance.hpp"
 
 namespace kernsift {
 
@@ -319,6 +320,34 @@ RowMatrix StreamState::variance(const ConstMatrixRef& W, const ConstVectorRef& d
       variance += weight * (W.transpose() * (posterior.theta() - mean)).cwiseAbs2();  // [BEYOND B9]
   }
   return variance;
+}
+
+std::vector<Matrix> StreamState::covariance(const Rows& X, const ConstMatrixRef& W, double alpha) const {
+  const Index n = W.cols(), outputs = level_.value.size();
+  std::vector<Matrix> out(static_cast<std::size_t>(outputs), Matrix::Zero(n, n));
+  Matrix beyond = Matrix::Zero(n, n);
+  add_beyond_span(dictionary().kernel(), X, W.bottomRows(basis_.size()), alpha, beyond);
+  const ConstMatrixRef mean = theta();
+  for (std::size_t e = 0; e < memories_.size(); ++e) {
+    const Posterior& posterior = memories_[e].posterior;
+    const double weight = mixture_.weights()[static_cast<Index>(e)];
+    const Matrix relative = posterior.joint_spread(W) + beyond;
+    const Matrix apart = W.transpose() * (posterior.theta() - mean);
+    for (Index o = 0; o < outputs; ++o) {
+      Matrix& of = out[static_cast<std::size_t>(o)];
+      of += weight * memories_[e].noise_variance(o) * relative;
+      if (memories_.size() > 1) of += weight * apart.col(o) * apart.col(o).transpose();  // [BEYOND B9]
+    }
+  }
+  return out;
+}
+
+Vector StreamState::noise() const {
+  Vector out = Vector::Zero(level_.value.size());
+  for (std::size_t e = 0; e < memories_.size(); ++e)
+    for (Index o = 0; o < out.size(); ++o)
+      out[o] += mixture_.weights()[static_cast<Index>(e)] * memories_[e].noise_variance(o);
+  return out;
 }
 
 void StreamState::variance_one(const ConstVectorRef& w, double delta, VectorRef out) {

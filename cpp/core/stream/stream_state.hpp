@@ -133,6 +133,9 @@ class StreamState {
   RowMatrix variance(const ConstMatrixRef& W, const ConstVectorRef& delta) const;  // [MATH 1.9] [BEYOND B9]
   // The same of one row; nothing is allocated.
   void variance_one(const ConstVectorRef& w, double delta, VectorRef out);
+  // Covariance of new observations at rows X with coordinates W, without their noise, and that noise: one an output.
+  std::vector<Matrix> covariance(const Rows& X, const ConstMatrixRef& W, double alpha) const;
+  Vector noise() const;
 
   void check() const {
     for (const Memory& each : memories_) each.posterior.check();

@@ -50,7 +50,7 @@ TEST(a_temperature_of_a_stream_moves_towards_that_of_the_batch) {
     targets(r, 0) = codes[r] ? 1.0 : -1.0;
   }
   Temperature stream;
-  stream.learn(f, targets, Vector::Ones(n));
+  for (Index r = 0; r < n; ++r) stream.learn(f.row(r), targets.row(r), 1.0);
   // it forgets with a memory of a thousand rows: a standard deviation of about 1 / sqrt(1000 x information of a row)
   CHECK(std::abs(stream.log_t - std::log(fit_temperature(f, codes, Vector::Ones(n)))) < 0.2);
 }

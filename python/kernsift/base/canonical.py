@@ -7,6 +7,7 @@ as for that row twice.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -52,6 +53,7 @@ class Table:
     n_weighted: int  # the caller's rows of positive weight
     seed: int
     scale_free: bool = False  # whether the random order is that of columns multiplied by anything
+    log_weights: float = 0.0  # sum of log weight over the caller's rows of positive weight
 
     @cached_property
     def distinct(self) -> Canonical:
@@ -74,6 +76,11 @@ class Table:
         """The first of the caller's rows that are equal, whatever their targets; -1 stays."""
         first = np.minimum.reduceat(self.rows, np.flatnonzero(self.begins))[np.cumsum(self.begins) - 1]
         return np.where(places < 0, -1, first[places])
+
+
+def sum_of_logs(weight: Array) -> float:
+    """Sum of the logarithms of positive weights, the same in any order."""
+    return math.fsum(np.log(weight[(weight > 0) & (weight != 1)]).tolist())
 
 
 def draw_seed(random_state: Any) -> int:
@@ -114,7 +121,8 @@ def canonical_table(
     group = np.full(n, -1, dtype=np.int64)
     group[ordered] = np.cumsum(pairs) - 1
     total = np.add.reduceat(weight[ordered], starts)
-    return Table(X[rows], targets[rows], total, rows, group, begins[starts], X, len(used), seed, scale_free)
+    logs = sum_of_logs(weight)
+    return Table(X[rows], targets[rows], total, rows, group, begins[starts], X, len(used), seed, scale_free, logs)
 
 
 def _keys(X: Array, seed: int, scale_free: bool) -> NDArray[np.uint64]:

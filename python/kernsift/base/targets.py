@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 
 from .._core import LARGEST, SMALLEST
@@ -16,6 +17,7 @@ from .estimator import in_precision_of
 from .expansion import Expansion
 from .kernel import parameter, parameters, warn_of_scales
 from .left_out import LeftOut, check_coverage
+from .memory import check_memory
 from .probabilities import softmax
 from .validation import (
     as_targets,
@@ -107,8 +109,27 @@ class Regression(RegressorMixin, Supervised):
         """Factor that makes the standard deviations right on average, one an output."""
         return 1.0
 
-    def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
-        """Predict, optionally with the standard deviation of a new observation.
+    def _mean_and_covariance(self, X: Array) -> tuple[Array, Array, Array]:
+        """Mean (n, outputs), covariance of new observations without their noise (outputs, n, n), and noise (outputs,).
+
+        In the units of `_mean_and_variance`.
+        """
+        raise NotImplementedError
+
+    def _jointly(self, X: ArrayLike, what: str, noise: bool = True) -> tuple[Array, Array]:
+        """Mean and calibrated covariance of new observations, or of the function they are observations of."""
+        self._fitted()
+        self._needs_all(what)
+        rows = self._rows(X)
+        outputs = self._fitted().coef.shape[1]
+        check_memory((2.0 + 2.0 * outputs) * len(rows) ** 2, f"{what} of {len(rows)} rows", "give fewer rows at a time")
+        mean, covariance, own = self._mean_and_covariance(rows)
+        if noise:
+            covariance[:, np.arange(len(rows)), np.arange(len(rows))] += own[:, None]
+        return mean, covariance * np.reshape(np.asarray(self._std_factor()) ** 2, (-1, 1, 1))
+
+    def predict(self, X: ArrayLike, return_std: bool = False, return_cov: bool = False) -> Any:
+        """Predict, optionally with the standard deviation of a new observation, or the covariance of several.
 
         Parameters
         ----------
@@ -118,18 +139,54 @@ class Regression(RegressorMixin, Supervised):
             together (Jung & Polani 2006, the augmented predictive variance).  Far from the basis it returns to the
             prior's; that of OROLS, which has no prior, to that of the constant.  Of batch models one factor makes it
             right on average over rows of the fit, each left out.
+        return_cov : bool, default=False
+            Also the covariance of new observations at the rows, one of each: its diagonal is the square of ``std``.
 
         Returns
         -------
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         std : ndarray of the same shape, only with ``return_std=True``
+        cov : ndarray of shape (n_samples, n_samples) or (n_samples, n_samples, n_outputs)
+            Only with ``return_cov=True``.
         """
+        if return_std and return_cov:
+            raise ValueError("return_std=True and return_cov=True: give one, std is the root of the cov's diagonal")
         self = at_this_moment(self)
+        if return_cov:
+            mean, covariance = self._jointly(X, "predict(return_cov=True)")
+            of_outputs = covariance[0] if self._flat else np.moveaxis(covariance, 0, -1)
+            return in_precision_of(X, self._columns(mean), of_outputs)
         if not return_std:
             return in_precision_of(X, self._columns(self._scores(X)))
         self._needs_all("the standard deviation")
         mean, variance = self._mean_and_variance(self._rows(X))
         return in_precision_of(X, self._columns(mean), self._columns(np.sqrt(variance) * self._std_factor()))
+
+    def sample_y(self, X: ArrayLike, n_samples: int = 1, random_state: Any = 0, *, noise: bool = True) -> NDArray[Any]:
+        """Draw new observations at the rows, jointly.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples_X, n_features)
+        n_samples : int, default=1
+            Number of samples.
+        random_state : int, RandomState or None, default=0
+        noise : bool, default=True
+            False draws the function without the noise of observations: smooth curves, for Thompson sampling.
+
+        Returns
+        -------
+        ndarray of shape (n_samples_X, n_samples) or (n_samples_X, n_outputs, n_samples)
+        """
+        if not isinstance(n_samples, Integral) or isinstance(n_samples, bool) or n_samples < 1:
+            raise ValueError(f"n_samples={n_samples!r} must be a number of samples, 1 or more")
+        self = at_this_moment(self)
+        mean, covariance = self._jointly(X, "sample_y", noise)
+        normal = check_random_state(random_state).standard_normal((len(covariance), len(mean), int(n_samples)))
+        values, vectors = np.linalg.eigh(covariance)  # semidefinite up to rounding
+        root = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
+        samples = mean[:, :, None] + np.moveaxis(root @ normal, 0, 1)
+        return in_precision_of(X, samples[:, 0] if self._flat else samples)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -291,47 +348,6 @@ class Probabilities(Classification):
         if len(self.classes_) == 1:  # of a stream that begins
             return in_precision_of(X, np.ones_like(scores))
         return in_precision_of(X, softmax(scores, self.temperature_))
-
-
-class Sets(Probabilities):
-    """Sets of classes calibrated by rows of the fit, each left out."""
-
-    _calibration: LeftOut | None = None
-
-    def _doubts(self) -> LeftOut | None:
-        """1 - the probability of the own class of these rows; None of a model saved by an older version."""
-        return self._calibration
-
-    def predict_set(self, X: ArrayLike, coverage: float = 0.9) -> NDArray[np.bool_]:
-        """Return the classes that each row may have: a set that contains its class with a given probability.
-
-        The most probable class, and all that are as probable as the own class of ``coverage`` of the rows of the fit,
-        each left out.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        coverage : float, default=0.9
-            Probability with which a set contains the row's class, on average over rows like those of the fit.
-
-        Returns
-        -------
-        sets : ndarray of bool of shape (n_samples, n_classes)
-            In the order of ``classes_``.
-        """
-        coverage = check_coverage(coverage)
-        self = at_this_moment(self)
-        probabilities = np.asarray(self.predict_proba(X), dtype=np.float64)
-        self._needs_all("predict_set")
-        doubts = self._doubts()
-        if doubts is None:
-            raise ValueError(
-                "predict_set needs probabilities of rows left out, which this model does not have: it was saved by an "
-                "older version; fit it again"
-            )
-        sets: NDArray[np.bool_] = probabilities >= 1.0 - doubts.quantile(coverage)[0]
-        sets[np.arange(len(sets)), probabilities.argmax(axis=1)] = True
-        return sets
 
 
 class IncrementalRegression(Regression):

@@ -20,6 +20,7 @@ from sklearn.base import is_classifier
 
 import kernsift
 
+from ..base.left_out import check_coverage
 from ..base.progress import progress
 from ..io.atomic_write import check_regular, whole_file
 from . import table as _table
@@ -49,6 +50,13 @@ def add_commands(commands: Any) -> None:
     how = predict.add_mutually_exclusive_group()
     how.add_argument("--std", action="store_true", help="also the standard deviation of a new observation")
     how.add_argument("--proba", action="store_true", help="also the probability of each class")
+    how.add_argument(
+        "--interval",
+        type=float,
+        metavar="COVERAGE",
+        help="also an interval that contains a new observation with this probability, such as 0.9; of classes, which "
+        "ones a row may have",
+    )
     stream = commands.add_parser(
         "stream",
         help="rows on standard input: predict each, then learn it",
@@ -62,6 +70,13 @@ def add_commands(commands: Any) -> None:
     )
     stream.add_argument(
         "--warm-up", type=int, default=50, metavar="N", help="rows that set the widths, not predicted (default 50)"
+    )
+    stream.add_argument(
+        "--interval",
+        type=float,
+        metavar="COVERAGE",
+        help="print the prediction and the lower and upper end of an interval that contains this part of the targets, "
+        "such as 0.9, with commas between; of classes, the label and all labels the row may have",
     )
     stream.add_argument("--model", choices=STREAMS, default="online", help="default %(default)s")
     _describe_model(stream)
@@ -191,6 +206,10 @@ def _predict(options: argparse.Namespace) -> int:
             raise CommandError(f"--std: a {type(model).__name__} has no standard deviation")
         columns = list(model.predict(X, return_std=True))
         header.append("std")
+    elif options.interval is not None:
+        more, names_of = _bounds(model, X, options.interval)
+        columns += more
+        header += names_of
     elif options.proba:
         if not hasattr(model, "predict_proba"):
             raise CommandError(f"--proba: a {type(model).__name__} has no classes")
@@ -208,6 +227,16 @@ def _predict(options: argparse.Namespace) -> int:
     return 0
 
 
+def _bounds(model: Any, X: NDArray[Any], coverage: float) -> tuple[list[NDArray[Any]], list[str]]:
+    """Columns of intervals, or of which classes a row may have, 1 or 0; with their names."""
+    if hasattr(model, "predict_interval"):
+        return list(model.predict_interval(X, coverage)), ["lower", "upper"]
+    if hasattr(model, "predict_set"):
+        sets = model.predict_set(X, coverage).astype(np.int64)
+        return list(sets.T), [f"in({label})" for label in model.classes_]
+    raise CommandError(f"--interval: a {type(model).__name__} has neither intervals nor sets of classes")
+
+
 def _write_csv(file: TextIO, header: list[str], lines: Iterable[tuple[Any, ...]]) -> None:
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(header)
@@ -222,6 +251,8 @@ def _stream(options: argparse.Namespace) -> int:
         raise CommandError("--every and --warm-up count rows: give 1 or more")
     if options.resume and options.out is None:
         raise CommandError("--resume needs --out, the file to go on from")
+    if options.interval is not None:
+        check_coverage(options.interval)
     if options.out is not None:
         _check_out(options.out)
     return Stream(options).run(sys.stdin, sys.stdout)

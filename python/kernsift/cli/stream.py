@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import csv
+import io
 import signal
 import sys
 import threading
@@ -94,8 +96,10 @@ class Stream:
     def _answer(self, x: Array, text: str) -> str:
         """The prediction, made before the row is learned; nothing while the model warms up."""
         predicted: Any = None
+        others: list[Any] = []
         if self.model is not None:
             predicted = self.model.predict(x[None, :])[0] if self.classes is not None else self.model.predict_one(x)
+            others = self._bounds(x)
         if text:
             y = self._target(text)
             if predicted is not None:
@@ -104,7 +108,20 @@ class Stream:
             self._learn(x, y)
         if predicted is None:
             return ""
-        return str(predicted) if self.classes is not None else repr(float(predicted))
+        if self.options.interval is None:
+            return str(predicted) if self.classes is not None else repr(float(predicted))
+        line = io.StringIO()
+        csv.writer(line, lineterminator="").writerow([predicted, *others])
+        return line.getvalue()
+
+    def _bounds(self, x: Array) -> list[Any]:
+        """The interval of a row, or the labels it may have, where they were requested."""
+        coverage = self.options.interval
+        if coverage is None:
+            return []
+        if self.classes is None:
+            return list(self.model.predict_interval_one(x, coverage))
+        return self.model.classes_[self.model.predict_set_one(x, coverage)].tolist()
 
     def _learn(self, x: Array, y: Any) -> None:
         self.learned += 1

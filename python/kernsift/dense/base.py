@@ -17,7 +17,8 @@ from ..base.expansion import Expansion, KernelExpansion
 from ..base.kernel import SCALES, parameter, parameters, resolve_gamma, wants_learning
 from ..base.left_out import LeftOut
 from ..base.probabilities import fit_temperature, softmax
-from ..base.targets import Intervals, Rows, Sets
+from ..base.sets import LeftOutSets
+from ..base.targets import Intervals, Rows
 from ..base.validation import (
     POSITIVE,
     check_rows,
@@ -242,6 +243,33 @@ class BatchLSSVM(Racing, Expansion):
         residual, slack = self._rows_of_fit()
         return self._columns(residual / slack[:, None])
 
+    @property
+    def gcv_(self) -> Any:
+        """Generalised cross-validation score, per output; ±1 targets for a classifier."""
+        self._fitted()
+        self._needs_all("gcv_")
+        residual, slack = self._rows_of_fit()
+        used = self._sample_weight > 0
+        weight = self.weights_[used]
+        rows = max(float(len(weight)), float(weight.sum()))  # weights above one as repetitions
+        left = rows - float((1.0 - slack[used]).sum())
+        rss = weight @ residual[used] ** 2
+        return self._columns(np.array([_core.gcv_score(rows, one, left) for one in rss.tolist()]))
+
+    @property
+    def log_evidence_(self) -> Any:
+        """Log marginal likelihood of the Gaussian process with these kernels, at its best signal scale."""
+        model = self._fitted()
+        self._needs_all("log_evidence_")
+        weight = self.weights_[self._sample_weight > 0]
+        rows, logs = float(len(weight) - self._has_intercept), float(np.log(weight).sum())
+        log_det = self._log_det()
+        return self._columns(np.array([_core.log_evidence(rows, c, log_det, logs) for c in model.cost.tolist()]))
+
+    def _log_det(self) -> float:
+        """log |I + V^½KV^½ / alpha|, with the share of the constant."""
+        raise NotImplementedError
+
     def _rows_of_fit(self) -> tuple[Array, Array]:
         """Residuals (n, outputs) and 1 - leverage (n,) of all rows given to fit."""
         raise NotImplementedError
@@ -267,6 +295,15 @@ class BatchLSSVM(Racing, Expansion):
         """
         rows: dict[str, Any] = {"vectors": self.basis_vectors_, "factor": factor, "sample_weight": v, "X": X}
         return 1.0 + _core.dense_variance(self._kernel(), **rows, fit_intercept=self._has_intercept) / self.alpha_
+
+    def _dense_covariance(self, factor: Array, v: Array, X: Array) -> Array:
+        """`_relative_covariance` from that factor."""
+        rows: dict[str, Any] = {"vectors": self.basis_vectors_, "factor": factor, "sample_weight": v, "X": X}
+        return _core.dense_covariance(self._kernel(), **rows, alpha=self.alpha_, fit_intercept=self._has_intercept)
+
+    def _relative_covariance(self, X: Array) -> Array:
+        """Covariance of new observations at X, without their noise, in its units."""
+        raise NotImplementedError
 
     def _relative_variance(self, X: Array) -> Array:
         """Variance of a new observation at X in units of the noise variance."""
@@ -296,6 +333,11 @@ class BatchRegressor(Intervals, BatchLSSVM):
         model = self._fitted()
         return model.predict(X), self._relative_variance(X)[:, None] * model.noise_variance
 
+    def _mean_and_covariance(self, X: Array) -> tuple[Array, Array, Array]:
+        model = self._fitted()
+        noise = model.noise_variance
+        return model.predict(X), self._relative_covariance(X) * noise[:, None, None], noise
+
     def _left_out(self) -> LeftOut | None:
         if "left_out" not in self._cache:
             unit = self._units_left_out()
@@ -306,7 +348,7 @@ class BatchRegressor(Intervals, BatchLSSVM):
         return left_out
 
 
-class BatchClassifier(Sets, BatchLSSVM):
+class BatchClassifier(LeftOutSets, BatchLSSVM):
     """Fit and probabilities of the two classifiers."""
 
     _codes: NDArray[np.intp]  # of the rows of the fit

@@ -253,6 +253,25 @@ class _SparseLSSVM(BatchLSSVM):
         )
         return 1.0 + spread + delta / self.alpha_  # [MATH 1.9]
 
+    def _log_det(self) -> float:
+        if self._fitted_method == "sls":
+            raise AttributeError(
+                "log_evidence_ has no meaning for method='sls': rows that were dropped are out; take 'isls'"
+            )
+        solved = self._solved()
+        factors = np.log(np.diag(solved["F"])).sum() - np.log(np.diag(solved["L"])).sum()
+        log_det = 2.0 * float(factors) - len(solved["L"]) * float(np.log(self.alpha_))
+        return log_det + (float(np.log(solved["total"])) if self._has_intercept else 0.0)
+
+    def _relative_covariance(self, X: Array) -> Array:
+        solved, kernel = self._solved(), self._kernel()
+        if "factor" in solved:
+            v = solved["weight"] if "weight" in solved else self.weights_[self.basis_indices_]
+            return self._dense_covariance(solved["factor"], v, X)
+        vectors = np.ascontiguousarray(self.basis_vectors_[solved["pivots"]])
+        parts: dict[str, Any] = {name: solved[name] for name in ("L", "F", "mean", "total")}
+        return _core.sparse_covariance(kernel, vectors=vectors, X=X, alpha=self.alpha_, **parts)
+
 
 class _Pruned(BatchRegressor, _SparseLSSVM):
     """What calibrates a pruned regressor."""

@@ -15,11 +15,13 @@ import numpy as np
 
 from ..base.arrays import Array
 from ..base.kernel import parameters
+from ..base.left_out import check_coverage, normal_quantile
+from ..base.sets import sets_of
 from ..base.targets import Rows
 from ..stream.classes import StreamClasses
 from ..stream.classifier import OnlineLSSVMClassifier as _Classifier
 from ..stream.online import OnlineLSSVMRegressor as _Regressor
-from ._rows import RiverStream, Row, base, check_finite, dataframe
+from ._rows import Interval, RiverStream, Row, base, check_finite, dataframe
 
 __all__ = ["OnlineLSSVMClassifier", "OnlineLSSVMRegressor"]
 
@@ -106,9 +108,22 @@ exact_rows, forgetting, linear
         last = self._last_targets or [0.0]
         return {**x, **{f"target-{j + 1}": last[min(j, len(last) - 1)] for j in range(self.target_lags)}}
 
-    def predict_one(self, x: Row) -> float:
-        """Predict one row; 0 before anything was learned."""
-        return 0.0 if self._core is None else self._predicted(self._with_lags(x)).item()
+    def predict_one(self, x: Row, *, with_interval: bool = False, coverage: float = 0.9) -> Any:
+        """Predict one row; 0 before anything was learned.
+
+        With ``with_interval=True``, as in river's ``conf``, return a ``river.conf.Interval`` instead, which contains
+        the target of the part ``coverage`` of the rows: it has ``lower``, ``upper``, ``center`` and ``width``, and
+        ``y in interval`` says whether it holds.  Before anything was learned it is unbounded.
+        """
+        if not with_interval:
+            return 0.0 if self._core is None else self._predicted(self._with_lags(x)).item()
+        quantile = normal_quantile(coverage)
+        if self._core is None:
+            return Interval(-math.inf, math.inf)
+        if not self._core.alpha > 0:
+            raise ValueError("with_interval=True needs alpha > 0: without a ridge there is no prior")
+        mean, half = self._predicted(self._with_lags(x), "predict_interval_one", quantile)
+        return Interval((mean - half).item(), (mean + half).item())
 
     def learn_many(self, X: Any, y: Any) -> None:
         """Learn the rows of a data frame of pandas or polars, in their order."""
@@ -230,6 +245,15 @@ swap_until, exact_rows, forgetting
             return {}
         odds = self._odds(self._predicted(x)[None, :])[0]
         return dict(zip(self._labels, odds.tolist(), strict=True))
+
+    def predict_set_one(self, x: Row, coverage: float = 0.9) -> set[Any]:
+        """Return the labels a row may have: they contain its own for the part ``coverage`` of the rows."""
+        coverage = check_coverage(coverage)
+        odds = self.predict_proba_one(x)
+        if not odds:
+            return set()
+        taken = sets_of(np.array([[*odds.values()]]), self._least(coverage))[0]
+        return {label for label, taken_in in zip(odds, taken.tolist(), strict=True) if taken_in}
 
     def predict_many(self, X: Any) -> Any:
         """Return the most likely label of each row of a data frame, as a series."""

@@ -23,6 +23,7 @@ from ..stream.online import OnlineLSSVMRegressor
 
 try:
     from river import base as base
+    from river.conf.interval import Interval as Interval
     from river.utils import dataframe as dataframe
 except ImportError as error:
     raise ImportError("kernsift.river needs river: pip install 'kernsift[river]'") from error
@@ -76,11 +77,11 @@ class RiverStream(Course):
         except (TypeError, ValueError):
             raise _complaint(x) from None
 
-    def _predicted(self, x: Row) -> Array:
-        """The outputs for a row; one that holds NaN or infinity is refused."""
+    def _predicted(self, x: Row, what: str = "predict_one", *how: float) -> Any:
+        """What the core says of a row; one that holds NaN or infinity is refused."""
         values = self._values(x)
         try:
-            return self._core.predict_one(values)
+            return getattr(self._core, what)(values, *how)
         except ValueError:
             check_finite(values, x)
             raise

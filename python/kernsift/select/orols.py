@@ -11,7 +11,8 @@ from ..base.arrays import Array
 from ..base.kernel import parameter, parameters
 from ..base.left_out import LeftOut
 from ..base.probabilities import fit_temperature, softmax
-from ..base.targets import Intervals, Rows, Sets
+from ..base.sets import LeftOutSets
+from ..base.targets import Intervals, Rows
 from .orols_base import OROLSBase
 
 # Rows of a kernel block made in Python (the variance of the predictions).
@@ -142,6 +143,11 @@ class OROLSRegressor(Intervals, OROLSBase):
         model = self._fitted()
         return model.predict(X), relative[:, None] * model.noise_variance
 
+    def _mean_and_covariance(self, X: Array) -> tuple[Array, Array, Array]:
+        model, root = self._fitted(), self._design(X) @ self._spread
+        noise = model.noise_variance
+        return model.predict(X), (root @ root.T) * noise[:, None, None], noise
+
     def pseudoinverse(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Array:
         """Return K† = U⁻¹H⁻¹Qᵀ for the design K = [1 k(X, basis)], (constant and n_basis_, n_samples).
 
@@ -156,7 +162,7 @@ class OROLSRegressor(Intervals, OROLSBase):
 
 
 @parameters
-class OROLSClassifier(Sets, OROLSBase):
+class OROLSClassifier(LeftOutSets, OROLSBase):
     """Order-recursive orthogonal least squares classification on ±1 targets, one column a class.
 
     Parameters

@@ -16,6 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from .. import _core
 from ..base.arrays import Array
 from ..base.probabilities import softmax
+from ..base.sets import Sets, sets_of
 from ..base.targets import IncrementalClassification, Rows, known_classes
 from ..base.validation import check_products, check_some_weight, check_weights, checked_block
 from .course import Course
@@ -24,7 +25,8 @@ from .course import Course
 class StreamClasses(Course):
     """Columns of classes, and the temperature learned on them."""
 
-    _calibration = (0.0, 1.0, 0)  # log temperature, its Fisher information, classes that had rows so far
+    # log temperature, its Fisher information, classes that had rows so far, numbers of the core's SetCoverage
+    _calibration: tuple[float, ...] = (0.0, 1.0, 0)
     _exact_apriori = True
 
     def _add_columns(self, columns: int) -> None:
@@ -42,19 +44,34 @@ class StreamClasses(Course):
 
     def _calibrated(self, calibration: Any, apriori: Array, rows: Rows) -> Any:
         """Learn the temperature among the classes that had rows by then, whatever columns there are."""
-        *state, met = calibration if len(calibration) > 2 else (*calibration, rows.targets.shape[1])
+        states, met = self._calibrations(calibration, apriori, rows)
+        temperature, information, *sets = states[-1].tolist()
+        return (temperature, information, met, *sets)
+
+    def _calibrations(self, calibration: Any, apriori: Array, rows: Rows) -> tuple[Array, int]:
+        """The numbers of the calibration before each row and after the last, and the classes that had rows by then."""
+        met = int(calibration[2]) if len(calibration) > 2 else rows.targets.shape[1]
+        state = np.array([*calibration[:2], *calibration[3:]], dtype=np.float64)
         if 1 < met == rows.targets.shape[1] and not np.isnan(apriori[:, 0]).any():
-            return (*_core.calibrate(2 * apriori - 1, 2 * rows.targets - 1, rows.weight, *state), met)
+            return _core.calibrate(2 * apriori - 1, 2 * rows.targets - 1, rows.weight, state), met
         known = ~np.isnan(apriori[:, 0]) & (rows.weight > 0)
         scores, targets, weight = 2 * apriori[known] - 1, 2 * rows.targets[known] - 1, rows.weight[known]
         met_by = np.maximum.accumulate(np.append(met, targets.argmax(axis=1) + 1))[1:] if len(targets) else targets
+        states = _core.calibrate(scores[:0], targets[:0], weight[:0], state)
         for columns in np.unique(met_by).tolist():
             now = met_by == columns
+            some, these = (np.ascontiguousarray(part[now][:, :columns]) for part in (scores, targets))
             if columns > 1:
-                some, these = (np.ascontiguousarray(part[now][:, :columns]) for part in (scores, targets))
-                state = list(_core.calibrate(some, these, weight[now], *state))
+                found = _core.calibrate(some, these, weight[now], states[-1])
+            else:
+                found = np.repeat(states[-1:], len(some) + 1, axis=0)
+            states = np.concatenate([states, found[1:]])
             met = columns
-        return (*state, met)
+        return states[np.append(0, np.cumsum(known))], met
+
+    def _least(self, coverage: float) -> float:
+        """What a class needs to be in a set of this coverage, by the calibration there is."""
+        return _core.least_probabilities(np.array([self._calibration[3:]], dtype=np.float64), coverage).item()
 
     def _odds(self, scores: Array) -> Array:
         """Probabilities of the classes from the scores of all, (n, classes)."""
@@ -147,20 +164,39 @@ class Signed:
         return self.signed(self._core.predict_one(x))
 
 
-class StreamLabels(IncrementalClassification, StreamClasses):
+class StreamLabels(IncrementalClassification, Sets, StreamClasses):
     """Labels of an estimator as columns."""
 
     _order: NDArray[np.intp] | None = None  # the column of each class, -1 for one without rows
     _closed = False  # whether classes= named them all
+    _steps: list[Array] | None = None  # the calibration before each row, while sets are made of it
     _counts: Array | None = None  # with class_weight="balanced": the weight of each class so far
 
-    def _calibrated(self, calibration: Any, apriori: Array, rows: Rows) -> Any:
+    def _least_probability(self, coverage: float) -> float:
+        return self._least(coverage)
+
+    def _after(self, apriori: Array, others: Array | None, rows: Rows) -> None:
+        if self._steps is not None:
+            self._steps.append(self._calibrations(self._calibration, apriori, rows)[0][:-1])
+        super()._after(apriori, others, rows)
+
+    def _sets_before(self, scores: Array, states: Array, coverage: float) -> NDArray[np.bool_]:
+        """Sets by scores of the classes, and by the calibrations there were; no class of a score of -infinity."""
+        known = np.isfinite(scores)
+        some = known.any(axis=1)
+        odds = np.zeros_like(scores)
+        odds[some] = softmax(np.exp(states[some, :1]) * scores[some], 1.0)
+        least = _core.least_probabilities(np.ascontiguousarray(states[:, 2:]), coverage)
+        return sets_of(odds, least[:, None]) & known
+
+    def _calibrations(self, calibration: Any, apriori: Array, rows: Rows) -> tuple[Array, int]:
         if self._order is not None:
-            return super()._calibrated(calibration, apriori, rows)
+            return super()._calibrations(calibration, apriori, rows)
         known = ~np.isnan(apriori[:, 0])
-        if not known.all():
-            apriori, rows = apriori[known], Rows(*(part[known] for part in rows))
-        return _core.calibrate(apriori, rows.targets, rows.weight, *calibration[:2])
+        part = Rows(*(part[known] for part in rows))
+        state = np.array([*calibration[:2], *calibration[3:]], dtype=np.float64)
+        states = _core.calibrate(np.ascontiguousarray(apriori[known]), part.targets, part.weight, state)
+        return states[np.append(0, np.cumsum(known))], len(self.classes_)
 
     def _checked(
         self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None, classes: Any = None, *, begin: bool = True

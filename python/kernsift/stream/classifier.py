@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..base.arrays import Array
 from ..base.kernel import parameters
+from ..base.left_out import check_coverage
 from ..base.probabilities import softmax
-from ..base.validation import transaction
+from ..base.sets import sets_of
+from ..base.validation import forget, transaction
 from .classes import Signed, StreamLabels
 from .learning import Prequential, check_delay
 from .online_model import OnlineModel
@@ -70,6 +72,8 @@ swap_until, exact_rows, oversample, hysteresis, forgetting, linear, learn_rows, 
     True
     >>> model.predict_proba(X[:2]).sum(axis=1).round(6), model.predict_proba_one(X[0]).shape
     (array([1., 1.]), (2,))
+    >>> model.predict_set_one(X[0], coverage=0.99).shape
+    (2,)
     >>> bool(((model.decision_function(X) > 0) == (model.predict(X) == 1)).all())
     True
     >>> model.refit(X, y).n_basis_ < 60  # a second pass on the kernels found
@@ -103,6 +107,7 @@ swap_until, exact_rows, oversample, hysteresis, forgetting, linear, learn_rows, 
         sample_weight: ArrayLike | None = None,
         *,
         delay: int = 0,
+        coverage: float | None = None,
     ) -> Prequential:
         """Predict each row, then learn it: the honest error of a stream, and the model moves on.
 
@@ -114,28 +119,41 @@ swap_until, exact_rows, oversample, hysteresis, forgetting, linear, learn_rows, 
             All labels the stream can bring, for a fresh model; any may come if not given.
         delay : int, default=0
             Rows until a label is known: row i is predicted before row ``i - delay`` is learned.
+        coverage : float, optional
+            Also a set of classes for each row, made before its label is known, as :meth:`predict_set` does.  No class
+            is in a set before it has come, but for those of ``classes``.
 
         Returns
         -------
         Prequential
-            Named tuple ``y_pred, error, n_basis, std``: labels, 1.0 where they are wrong and 0.0 where right, kernels
-            before each row, and None.
+            Named tuple ``y_pred, error, n_basis, std, lower, upper, sets``: labels, 1.0 where they are wrong and 0.0
+            where right, kernels before each row, three times None, and the sets (n_samples, n_classes) or None.
         """
         check_delay(delay)
+        coverage = None if coverage is None else check_coverage(coverage)
         with transaction(self) as new:
             if new._core is None:
                 new._validate_params()
             had = 0 if new._core is None else new._core.n_outputs
             rows = new._next(X, y, sample_weight, classes)
+            steps: list[Array] = []
+            new._steps = None if coverage is None else steps
             scores, _, n_basis, _ = new._predict_then_learn(rows, delay)
+            forget(new, "_steps")
         if self._order is None:
             y_pred = self._label_of(scores)
+            scores = np.concatenate([-scores, scores], axis=1) if self._flat else scores
         else:
             if not self._closed:  # a class cannot be predicted before it has come
                 first = (rows.targets[:, had:] > 0).argmax(axis=0)
                 scores[:, had:][np.arange(len(scores))[:, None] <= first + min(delay, len(scores))] = -np.inf
-            y_pred = self.classes_[self._model().of_classes(scores).argmax(axis=1)]
-        return Prequential(y_pred, (y_pred != np.ravel(y)).astype(np.float64), n_basis, None)
+            scores = 2 * self._model().of_classes(scores) - 1
+            y_pred = self.classes_[scores.argmax(axis=1)]
+        sets = None
+        if coverage is not None:
+            known = np.maximum(np.arange(len(scores)) - delay, 0)  # rows whose labels were known
+            sets = self._sets_before(scores, np.concatenate(steps)[known], coverage)
+        return Prequential(y_pred, (y_pred != np.ravel(y)).astype(np.float64), n_basis, None, sets=sets)
 
     def update(self, x: Array, y: Any, sample_weight: float = 1.0) -> None:
         """Learn one row without scikit-learn's validation, in microseconds.
@@ -199,3 +217,18 @@ swap_until, exact_rows, oversample, hysteresis, forgetting, linear, learn_rows, 
         """
         scores = self._scores_of_one(x)
         return softmax(scores[None, :], self.temperature_)[0] if len(self.classes_) > 1 else np.ones(1)
+
+    def predict_set_one(self, x: Array, coverage: float = 0.9) -> NDArray[np.bool_]:
+        """Return the classes that one row may have, as ``predict_set`` does, without scikit-learn's validation.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n_features,), float64
+        coverage : float, default=0.9
+
+        Returns
+        -------
+        ndarray of bool of shape (n_classes,)
+        """
+        coverage = check_coverage(coverage)
+        return sets_of(self.predict_proba_one(x)[None, :], self._least_probability(coverage))[0]

@@ -28,6 +28,7 @@ class Prequential(NamedTuple):
     std: Array | None
     lower: Array | None = None
     upper: Array | None = None
+    sets: NDArray[np.bool_] | None = None
 
 
 def check_delay(delay: Any) -> None:
@@ -181,11 +182,15 @@ class Learning(CallbackSupport, OnlineParameters, Course):
             new._learn(rows)
 
     def _scores_of_one(self, x: Array) -> Array:
+        return self._read_one("predict_one", x)
+
+    def _read_one(self, what: str, x: Array, *how: float) -> Any:
+        """What the core says of one row."""
         core = self._core or self._fitted()
         try:
-            return core.predict_one(x)
+            return getattr(core, what)(x, *how)
         except TypeError:  # not a contiguous row of float64
-            return Learning._scores_of_one(self, one_row(x))  # not as scores of classes, twice
+            return self._read_one(what, one_row(x), *how)
         except ValueError:
             check_one_row(self, x)
             raise

@@ -141,6 +141,9 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
     >>> mean, std = model.predict([[0.0], [30.0]], return_std=True)
     >>> bool(2 * std[0] < std[1])
     True
+    >>> lower, upper = model.predict_interval_one(X[0], coverage=0.9)
+    >>> lower < model.predict_one(X[0]) < upper
+    True
 
     Without any setting the stream finds its widths, and notes where it changes:
 
@@ -274,6 +277,28 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
         mean = self._scores_of_one(x)
         return mean.item() if self._flat else mean
 
+    def predict_interval_one(self, x: Array, coverage: float = 0.9) -> tuple[Any, Any]:
+        """Return an interval for a new observation at one row without scikit-learn's validation.
+
+        About the prediction of ``predict_one``, and as wide as that of ``prequential(coverage=...)``; of
+        ``predict_interval`` to rounding.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n_features,), float64
+        coverage : float, default=0.9
+
+        Returns
+        -------
+        lower, upper : float, or ndarray of shape (n_outputs,)
+        """
+        quantile = normal_quantile(coverage)
+        self._fitted()
+        self._needs_ridge("predict_interval_one")
+        mean, half = self._read_one("predict_interval_one", x, quantile)
+        lower, upper = mean - half, mean + half
+        return (lower.item(), upper.item()) if self._flat else (lower, upper)
+
     def predict_interval(self, X: ArrayLike, coverage: float = 0.9) -> tuple[Any, Any]:
         """Return an interval for a new observation at each row.
 
@@ -299,6 +324,10 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
         self._needs_ridge("predict_interval")
         mean, half = self._fitted().predict_with_variance(self._rows(X), n_threads(self.n_jobs), quantile)
         return in_precision_of(X, self._columns(mean - half), self._columns(mean + half))
+
+    def _mean_and_covariance(self, X: Array) -> tuple[Array, Array, Array]:
+        self._needs_ridge("the covariance of several rows")
+        return self._fitted().predict_with_covariance(X, n_threads(self.n_jobs))
 
     def _mean_and_variance(self, X: Array) -> tuple[Array, Array]:
         self._needs_ridge("predict(return_std=True)")

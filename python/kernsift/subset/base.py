@@ -169,7 +169,7 @@ class SubsetBase(Sketched, SubsetParameters, Expansion):
             sketch, threads = self._sketch(*rows), n_threads(self.n_jobs)
             out = None if self.keep_sums else basis.spare
             state = SubsetState.of(basis, *rows, fast=fast, sketch=sketch, out=out, threads=threads)
-        return replace(state, n_rows=len(table.given), n_weighted=table.n_weighted)
+        return replace(state, n_rows=len(table.given), n_weighted=table.n_weighted, log_weights=table.log_weights)
 
     def _add(self, states: list[SubsetState]) -> None:
         for state in states:
@@ -376,7 +376,9 @@ class SubsetBase(Sketched, SubsetParameters, Expansion):
             assert new._state is not None
             assert new._path is not None
             check_again(new, int(n_basis), new._coef.shape[1], 2, "going down to")  # L and M
-            rows = {name: getattr(new._state, name) for name in ("sketch", "n_rows", "n_weighted")}  # the caller's
+            rows = {
+                name: getattr(new._state, name) for name in ("sketch", "n_rows", "n_weighted", "log_weights")
+            }  # the caller's
             new._basis = new._path.basis_at(int(n_basis))
             state = new._path.at(int(n_basis), new._basis)
             new._solve(replace(state, **rows), None)
@@ -414,13 +416,7 @@ class SubsetBase(Sketched, SubsetParameters, Expansion):
         if basis is None or self._state is None:
             return self._expansion
         return KernelExpansion(
-            basis.kernel_arguments,
-            basis.vectors,
-            basis.indices,
-            self._coef,
-            self._intercept,
-            self._cost,
-            self._noise,
+            basis.kernel_arguments, basis.vectors, basis.indices, self._coef, self._intercept, self._cost, self._noise
         )
 
     @property
@@ -443,3 +439,8 @@ class SubsetBase(Sketched, SubsetParameters, Expansion):
     def gcv_(self) -> Any:
         """Generalised cross-validation score at ``alpha_``, per output."""
         return self._columns(self.state_.problem(bool(self.fit_intercept)).gcv(self.alpha_))
+
+    @property
+    def log_evidence_(self) -> Any:
+        """Log marginal likelihood of the Gaussian process with this basis, at its best signal scale."""
+        return self._columns(self.state_.log_evidence(bool(self.fit_intercept), self.alpha_))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..base.arrays import Array
+from ..base.canonical import sum_of_logs
 from ..base.memory import ROW_VECTORS, check_memory
 from ..io.plain import record
 from ..select.task import GIVEN_TOL
@@ -170,6 +171,7 @@ class SubsetState:
     n_rows: int
     precision: float  # rounding of M, relative to its largest eigenvalue
     sketch: Sketch | None = None
+    log_weights: float | None = None  # sum of log v over the rows of positive weight; None of an older version
 
     @classmethod
     def of(
@@ -201,6 +203,7 @@ class SubsetState:
             n_rows=len(X),
             precision=rounding(basis, fast),
             sketch=sketch,
+            log_weights=sum_of_logs(weight),
             **sums,
         )
 
@@ -224,6 +227,15 @@ class SubsetState:
             factor=factor,
             alpha=alpha,
         )
+
+    def log_evidence(self, fit_intercept: bool, alpha: float) -> Array:
+        """Return the log evidence of each output; rows are one observation each, whatever their weight."""
+        if alpha == 0:
+            raise AttributeError("log_evidence_ needs alpha > 0: without a ridge there is no prior; fit again with one")
+        if self.log_weights is None:
+            raise AttributeError("log_evidence_ needs sums that an older version did not keep: fit again")
+        rows: dict[str, float] = {"rows": self.n_weighted, "sum_log_weights": self.log_weights}
+        return self.problem(fit_intercept).log_evidence(alpha, **rows)
 
     def without_sums(self) -> SubsetState:
         """Return the state without M."""
@@ -267,7 +279,12 @@ class SubsetState:
             n_rows=first.n_rows + second.n_rows,
             precision=max(first.precision, second.precision),
             sketch=None if self.sketch is None or other.sketch is None else self.sketch.merge(other.sketch),
+            log_weights=_added(first.log_weights, second.log_weights),
         )
+
+
+def _added(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one + other
 
 
 def sums_doubles(m: int, n: int, d: int, outputs: int, threads: int) -> float:

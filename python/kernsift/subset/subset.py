@@ -14,7 +14,8 @@ from ..base.canonical import Table
 from ..base.kernel import parameter, parameters
 from ..base.left_out import LeftOut, kernels_on
 from ..base.probabilities import fit_temperature, softmax
-from ..base.targets import IncrementalClassification, IncrementalRegression, Intervals, Sets
+from ..base.sets import LeftOutSets
+from ..base.targets import IncrementalClassification, IncrementalRegression, Intervals
 from ..base.threads import n_threads
 from ..base.validation import transaction
 from .base import SubsetBase
@@ -109,7 +110,7 @@ class SubsetLSSVMRegressor(IncrementalRegression, Intervals, SubsetBase):
         With kernel="auto" or max_basis="auto", what was tried, the best first: ``kernel``, ``gamma``, ``error`` (root
         mean square) with its ``standard_error``, ``seconds``, ``stage`` ("full", "short" if dropped after a small
         model) and ``splits``.
-    cost_, gcv_, noise_variance_ : float or ndarray
+    cost_, gcv_, noise_variance_, log_evidence_ : float or ndarray
     columns_ : Columns
         Of a table with other columns than numbers: what they are (``columns``), and the ``coordinates`` in which the
         kernels lie.  ``columns_.encode(X)`` gives them, ``columns_.by_column(relevance)`` adds up those of a column.
@@ -197,6 +198,15 @@ class SubsetLSSVMRegressor(IncrementalRegression, Intervals, SubsetBase):
         relative = problem.relative_variance(**self._basis.core, X=X, alpha=self.alpha_, threads=threads)
         return model.predict(X, threads), relative[:, None] * model.noise_variance
 
+    def _mean_and_covariance(self, X: Array) -> tuple[Array, Array, Array]:
+        if self.alpha_ == 0:
+            raise ValueError("the covariance of several rows needs alpha > 0: without a ridge there is no prior")
+        model = self._fitted()
+        problem = ready(self._problem(), self.alpha_, *model.coef.shape)
+        relative = problem.relative_covariance(**self._basis.core, X=X, alpha=self.alpha_)
+        noise = model.noise_variance
+        return model.predict(X, n_threads(self.n_jobs)), relative * noise[:, None, None], noise
+
     def _left_out(self) -> LeftOut | None:
         sketch = self._state.sketch if self._state is not None else None
         if sketch is None:  # a file of an older version
@@ -210,7 +220,7 @@ class SubsetLSSVMRegressor(IncrementalRegression, Intervals, SubsetBase):
 
 
 @parameters
-class SubsetLSSVMClassifier(IncrementalClassification, Sets, SubsetBase):
+class SubsetLSSVMClassifier(IncrementalClassification, LeftOutSets, SubsetBase):
     """Least-squares support vector classification on a chosen basis, all classes on one.
 
     Regresses on ±1 targets, one column a class (one in all for two classes).  Probabilities are a softmax of the scores
@@ -239,7 +249,7 @@ cycles, keep_path, keep_sums, fit_intercept, n_jobs, validation, categorical_fea
     gamma_ : ndarray of shape (n_features,)
     kernel_, search_
         As in :class:`SubsetLSSVMRegressor`; an ``error`` is the share of labels missed.
-    cost_, gcv_, noise_variance_ : float or ndarray
+    cost_, gcv_, noise_variance_, log_evidence_ : float or ndarray
     state_ : SubsetState
     temperature_ : float
         Factor on the scores inside the softmax.

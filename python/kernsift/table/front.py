@@ -246,20 +246,40 @@ class KernelRegressor(RegressorMixin, Front):
 
     _families = (SubsetLSSVMRegressor, LSSVMRegressor)
 
-    def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
-        """Predict, optionally with the standard deviation of a new observation.
+    def predict(self, X: ArrayLike, return_std: bool = False, return_cov: bool = False) -> Any:
+        """Predict, optionally with the standard deviation of a new observation, or the covariance of several.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
         return_std : bool, default=False
+        return_cov : bool, default=False
 
         Returns
         -------
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         std : ndarray of the same shape, only with ``return_std=True``
+        cov : ndarray of shape (n_samples, n_samples) or (n_samples, n_samples, n_outputs)
+            Only with ``return_cov=True``.
         """
-        return self._model().predict(X, return_std)
+        return self._model().predict(X, return_std, return_cov)
+
+    def sample_y(self, X: ArrayLike, n_samples: int = 1, random_state: Any = 0, *, noise: bool = True) -> NDArray[Any]:
+        """Draw new observations at the rows, jointly; see :meth:`SubsetLSSVMRegressor.sample_y`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples_X, n_features)
+        n_samples : int, default=1
+        random_state : int, RandomState or None, default=0
+        noise : bool, default=True
+
+        Returns
+        -------
+        ndarray of shape (n_samples_X, n_samples) or (n_samples_X, n_outputs, n_samples)
+        """
+        samples: NDArray[Any] = self._model().sample_y(X, n_samples, random_state, noise=noise)
+        return samples
 
     def predict_interval(self, X: ArrayLike, coverage: float = 0.9) -> tuple[Any, Any]:
         """Return an interval for a new observation at each row; see :meth:`SubsetLSSVMRegressor.predict_interval`.
