@@ -27,6 +27,7 @@ from .validation import (
     fit_context,
     forget,
     is_empty_block,
+    take_over,
     transaction,
 )
 
@@ -77,6 +78,8 @@ class Supervised(Expansion):
             new._fit_rows(rows)
             warn_of_scales(new, rows.X)
             forget(new, "_chosen")
+            if new.keep == "predict":
+                take_over(new, new._to_predict())
         return self
 
 

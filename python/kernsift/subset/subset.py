@@ -94,6 +94,9 @@ class SubsetLSSVMRegressor(IncrementalRegression, Intervals, SubsetBase):
     periods : dict, optional
         Period, or several, of columns by name or number, such as ``{"when": [1, 365.25], "angle": 360}``: in days for
         dates and durations.  Each makes a sine and a cosine; a number's own value is then left out.
+    keep : {"all", "predict"}, default="all"
+        What ``fit`` leaves: "predict" drops all that predictions do not need, so that pickles are as small as files of
+        ``save(what="predict")``.  Rows to come, standard deviations, intervals and sizes need the rest.
     random_state : int, RandomState or None
         For the random rows.  With an int, ``fit`` does not depend on the order of the rows.
 
@@ -219,7 +222,8 @@ class SubsetLSSVMClassifier(IncrementalClassification, Sets, SubsetBase):
     Parameters
     ----------
     kernel, gamma, degree, coef0, alpha, basis, max_basis, max_basis_limit, size, polish, n_models, oversample, \
-cycles, keep_path, keep_sums, fit_intercept, n_jobs, validation, categorical_features, periods, random_state
+cycles, keep_path, keep_sums, fit_intercept, n_jobs, validation, categorical_features, periods, keep, \
+random_state
         As in :class:`SubsetLSSVMRegressor`; "auto" goes by labels missed, squared errors among equals.
     class_weight : dict, "balanced" or None, default=None
         Weight of each class, times ``sample_weight``; 1 for a class that is not named.  "balanced" is the weight of
