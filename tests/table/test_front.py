@@ -94,6 +94,27 @@ def test_rows_in_order_are_warned_about_and_reported(rng):
     assert "warning: the rows look ordered" in model.report()
 
 
+def test_columns_that_drift_are_reported(rng):
+    X = rng.standard_normal((200, 3))
+    X[:, 1] = np.arange(200.0) // 2  # a counter
+    X[160:, 2] += np.where(np.arange(40) < 8, 50.0, 0.0)  # a fifth of the last fifth
+    y = X[:, 0] + 0.1 * rng.standard_normal(200)
+    settings = {"kernel": "rbf", "gamma": "standard", "max_basis": 10}
+    model = KernelRegressor(random_state=0, settings=settings).fit(X, y)
+    assert list(model.drifts_) == [1, 2]
+    last, before = X[160:], X[:160]
+    for j, part in model.drifts_.items():
+        assert part == np.mean((last[:, j] < before[:, j].min()) | (last[:, j] > before[:, j].max()))
+    line = next(line for line in model.report().splitlines() if "beyond the range" in line)
+    assert "in 1 (100 %), 2 (2" in line
+    assert "predictions there go to the constant" in line
+    shuffled = rng.permutation(200)
+    assert "beyond" not in model.fit(X[shuffled], y[shuffled]).report()
+    settings["gamma"] = "warp"
+    assert "predictions there stay as at its end" in KernelRegressor(settings=settings).fit(X, y).report()
+    assert KernelRegressor(random_state=0, settings=settings).partial_fit(X, y).drifts_ == {}
+
+
 def test_too_little_time_leaves_the_first_candidate(rng):
     X, y = table(rng)
     for small in (True, False):

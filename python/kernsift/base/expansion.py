@@ -137,8 +137,8 @@ class Expansion(Estimator):
         """Refuse what a model that was saved to predict cannot do."""
         if self._only_predicts:
             raise ValueError(
-                f"{what} needs more than predictions do, which is all that what='predict' of save, or keep='predict' of "
-                "a fit, has left"
+                f"{what} needs more than predictions do, which is all that what='predict' of save or keep='predict' of "
+                "a fit has left"
             )
 
     def _go_on(self, X: ArrayLike, y: ArrayLike, sample_weight: Any, *classes: Any) -> None:

@@ -80,7 +80,7 @@ class SubsetLSSVMRegressor(IncrementalRegression, Intervals, SubsetBase):
         Keep the sums over the rows, max_basis² numbers.  Without them nothing more can be learned, merged or chosen
         again, and the ridge is factored in their place beside the factor of the basis: of a basis that is given,
         ``fit`` then takes 8 max_basis² bytes and a block of rows, where it takes three times that otherwise (four
-        with "gcv").  Needs a number for ``alpha``; for thousands of kernels.
+        with "gcv").  For thousands of kernels; an ``alpha`` that is chosen needs eigenvectors for a while.
     fit_intercept : bool, default=True
         An unpenalised constant.
     n_jobs : int or None, default=None
