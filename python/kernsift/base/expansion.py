@@ -89,6 +89,7 @@ class Expansion(Estimator):
     _flat: bool | None = None  # whether one output was given as a vector: predictions are vectors too
     _takes_missing = False  # whether NaN in a table of numbers is a missing value
     _in_single = False  # whether rows of float32 are predicted in single precision
+    _to_judge = False  # whether errors on rows held out are wanted where there is nothing to choose
     keep: str = "all"  # or "predict": what a fit leaves
     n_jobs: int | None = None
     kernel: str

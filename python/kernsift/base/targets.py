@@ -73,7 +73,7 @@ class Supervised(Expansion):
             rows = new._checked(X, y, sample_weight)
             if getattr(new, "class_weight", None) is not None:
                 rows = new._balanced(rows)
-            if "auto" in (new.kernel, new.max_basis):
+            if new._to_judge or "auto" in (new.kernel, new.max_basis):
                 new._prepare(rows)
             new._fit_rows(rows)
             warn_of_scales(new, rows.X)

@@ -92,7 +92,7 @@ class Front(FrontParameters):
             new.rivals_ = [] if rival is None else [_summary(rival)]
             if rival is not None and _error(rival) < _error(model):
                 new.rivals_, model = [_summary(model)], rival
-            forget(model, "_until", "_ridge_of_widths")
+            forget(model, "_until", "_ridge_of_widths", "_to_judge")
             model._in_single = False  # small ridges have large coefficients
             new.model_ = model
             columns, values = getattr(model, "columns_", None), model._rows(X)
@@ -115,6 +115,7 @@ class Front(FrontParameters):
             return None
         rival = self._candidate(self._families[1])
         rival._until, rival._ridge_of_widths = until, isinstance(rival.gamma, str) and rival.gamma == "learn"
+        rival._to_judge = True
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="the rows look ordered")  # said already
             rival.fit(X, y, sample_weight=sample_weight)

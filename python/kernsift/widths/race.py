@@ -438,7 +438,7 @@ class Racing(RaceParameters):
 
     def _prepare(self, rows: Rows) -> None:
         forget(self, "_chosen", "search_", "_notes")
-        if self.kernel != "auto" and getattr(self, "max_basis", None) != "auto":
+        if not self._to_judge and self.kernel != "auto" and getattr(self, "max_basis", None) != "auto":
             return
         found = race(self, rows, self._until)
         self._chosen, self.search_ = found.chosen, found.search
