@@ -121,7 +121,7 @@ class PruningPathDisplay(Display):
 
     @staticmethod
     def _is_held_out(estimator: Any, what: str | None) -> bool:
-        """Whether errors of rows held out are asked for, or are all there is."""
+        """Whether errors on rows held out are drawn: `what` says so, or there is nothing else."""
         if not isinstance(estimator, SubsetBase):
             return False
         return what == "held_out" or (what is None and estimator._path is None and _sizes_of(estimator) is not None)

@@ -431,6 +431,7 @@ class Racing(RaceParameters):
     _chosen: ChosenKernel | None = None  # while it is fitted
     _notes: list[str]  # warnings of the race
     _until: ClassVar[float | None] = None
+    _to_judge: bool
 
     def _sizes_on(self, trial: Any, rows: Rows) -> Sizes | None:
         """Errors on rows of smaller models than one on trial, which takes the best size, for those that have any."""
