@@ -41,8 +41,6 @@ WATCHED = 2500
 # A candidate is dropped if its error is larger than the best by a part, WORSE, and by SURE standard errors of the
 # difference. REMAIN of them are left after rung 0 at most.
 WORSE, SURE, REMAIN = 0.03, 2.0, 2
-# Kernels that are tried warped too.
-WARPED = 1
 # A larger model must lower the mean squared error by this part.
 WORTH = 0.02
 # Errors of neighbours are alike if their correlation is above ALIKE, and CERTAIN standard errors from none.
@@ -153,12 +151,11 @@ def race(model: Any, rows: Rows, until: float | None = None) -> Found:
     left = this.short(entries) if distinct >= FEW_ROWS and len(entries) > 1 else entries
     this.full(left)
     best = this.best(entries)
-    for plain in drop([best, *(e for e in entries if e is not best and this.complete(e))])[:WARPED]:
-        warped = this.warped(plain)
-        if warped is not None:
-            entries.append(warped)
-            gain, error = warped.gain_over(best)
-            best = warped if this.complete(warped) and gain > error else best
+    warped = this.warped(best)
+    if warped is not None:
+        entries.append(warped)
+        gain, error = warped.gain_over(best)
+        best = warped if this.complete(warped) and gain > error else best
     chosen = this.widths_of_all(best)
     if best.sizes:
         chosen = this.size(best, chosen)
