@@ -168,6 +168,7 @@ def size_of(model: Any) -> int:
     "tables as they come: error on a quarter of the rows, all choices on the others",
     "set | rows | columns | method | error | seconds | kB | us a row | what",
     seeds="0, ... of the split",
+    page="tables",
     data=("boston", "abalone", "satimage", "pendigits", "optdigits", "letter", "usps", "covtype"),
 )
 def beyond_tables(run: Run) -> Iterator[Line]:

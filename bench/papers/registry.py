@@ -166,6 +166,7 @@ PAGES = {
     "widths": HERE / "WIDTHS.md",
     "coverage": HERE / "COVERAGE.md",
     "reinforcement": HERE / "REINFORCEMENT.md",
+    "tables": HERE / "TABLES.md",
     "selectors": DOCS / "selectors.md",
     "streams": DOCS / "stream_settings.md",
 }

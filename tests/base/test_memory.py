@@ -84,6 +84,7 @@ CASES = {
     "given, no sums": subset(f"{GIVEN}, alpha=1.0, keep_sums=False"),
     "given, no ridge": subset(f"{GIVEN}, alpha=0", "keep_sums=False"),
     "given, gcv": subset(GIVEN, "keep_sums=False"),
+    "given, gcv, no sums": subset(f"{GIVEN}, keep_sums=False", "a number for alpha"),
     "given, loo": subset(f"{GIVEN}, alpha='loo'", "keep_sums=False"),
     "given, threads": subset(f"{GIVEN}, alpha=1.0, n_jobs=2", "keep_sums=False", sizes=(9000, 800)),
     "given, classes": Case(f"SubsetLSSVMClassifier({GIVEN})", "keep_sums=False", call=CLASSES),

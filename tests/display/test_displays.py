@@ -306,10 +306,37 @@ def test_the_path_of_a_pruned_subset_of_regressors(tmp_path):
     cost = PruningPathDisplay.from_estimator(model, what="cost")
     assert cost.values[np.flatnonzero(cost.n_basis == 30)[0]] == pytest.approx(model.cost_, rel=1e-9)
     saved(display, tmp_path)
-    with pytest.raises(ValueError, match="what='loo_error' must be 'gcv' or 'cost'"):
+    with pytest.raises(ValueError, match="what='loo_error' must be 'gcv', 'cost' or 'held_out'"):
         PruningPathDisplay.from_estimator(model, what="loo_error")
     with pytest.raises(ValueError, match="basis='pruned' and keep_path=True"):
         PruningPathDisplay.from_estimator(kernsift.SubsetLSSVMRegressor(max_basis=9, basis="random").fit(X, Y))
+
+
+def test_errors_held_out_of_the_sizes_that_were_compared(tmp_path):
+    settings = {"kernel": "rbf", "gamma": "standard", "max_basis_limit": 200}
+    front = kernsift.KernelRegressor(small=False, random_state=0, settings=settings).fit(X, Y)
+    model = kernsift.SubsetLSSVMRegressor(max_basis="auto", random_state=0, **settings).fit(X, Y)
+    drawn = PruningPathDisplay.from_estimator(model, what="held_out")
+    np.testing.assert_array_equal(drawn.n_basis, model.path_["n_basis"])
+    np.testing.assert_allclose(drawn.line_.get_ydata() ** 2, model.path_["error"])
+    assert drawn.chosen == min(n for n in drawn.n_basis if n >= model.n_basis_)
+    # the knee: a size from which no doubling up to the end gains 2 %, and the last that gained
+    error = dict(zip(drawn.n_basis.tolist(), model.path_["error"].tolist(), strict=True))
+    assert all(error[n] >= 0.98 * error[drawn.chosen] for n in error if n > drawn.chosen)
+    assert all(error[n] > error[drawn.chosen] for n in error if n < drawn.chosen)
+    assert drawn.ax_.get_ylabel() == "RMSE on rows held out"
+    assert PruningPathDisplay.from_estimator(model).ax_.get_ylabel() == "GCV"  # the path is kept
+    if type(front.model_) is type(model):
+        np.testing.assert_allclose(PruningPathDisplay.from_estimator(front).values, drawn.values)
+    labels = kernsift.SubsetLSSVMClassifier(max_basis="auto", keep="predict", random_state=0, **settings)
+    of_classes = PruningPathDisplay.from_estimator(labels.fit(X, Y > 0))
+    assert of_classes.ax_.get_ylabel() == "RMSE of targets ±1 on rows held out"
+    saved(drawn, tmp_path)
+    fixed = kernsift.SubsetLSSVMRegressor(max_basis=9, random_state=0).fit(X, Y)
+    with pytest.raises(ValueError, match="fit with max_basis='auto' or size='held-out'"):
+        PruningPathDisplay.from_estimator(fixed, what="held_out")
+    with pytest.raises(ValueError, match="a front door that chose one, got KernelRegressor"):
+        PruningPathDisplay.from_estimator(kernsift.KernelRegressor())
 
 
 def test_the_path_of_a_selector(tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import kernsift
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from kernsift import (
     SubsetLSSVMClassifier,
     SubsetLSSVMRegressor,
 )
+from sklearn.base import clone
 
 MODELS = [
     SubsetLSSVMRegressor(max_basis=20, gamma="learn", random_state=0),
@@ -91,3 +94,57 @@ def test_what_is_refused(rng, tmp_path):
     }.items():
         with pytest.raises(ValueError, match=f"{name} needs more than predictions do"):
             call()
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda m: type(m).__name__)
+def test_a_fit_can_keep_no_more_than_predictions_need(model, rng, tmp_path):
+    X = rng.standard_normal((150, 3))
+    y = np.sin(2 * X[:, 0]) + X[:, 1]
+    classes = hasattr(model, "decision_function")
+    labels = y > 0 if classes else y
+    front = hasattr(model, "settings")
+    how = {"settings": {**model.settings, "keep": "predict"}} if front else {"keep": "predict"}
+    whole = clone(model).fit(X, labels)
+    small = clone(model).set_params(**how).fit(X, labels)
+    again = pickle.loads(pickle.dumps(small))
+    assert len(pickle.dumps(small)) < len(pickle.dumps(whole))
+    for name in ("predict", "predict_proba") if hasattr(model, "predict_proba") else ("predict",):
+        np.testing.assert_array_equal(getattr(small, name)(X), getattr(whole, name)(X))
+        np.testing.assert_array_equal(getattr(again, name)(X), getattr(whole, name)(X))
+    if front:
+        assert small.report().splitlines()[0] == whole.report().splitlines()[0]
+    if not classes:
+        with pytest.raises(ValueError, match="keep='predict' of a fit"):
+            again.predict_interval(X)
+    if hasattr(again, "partial_fit"):
+        with pytest.raises(ValueError, match="keep='predict' of a fit"):
+            again.partial_fit(X, labels)
+    small.save(tmp_path / "small.npz")
+    np.testing.assert_array_equal(kernsift.load(tmp_path / "small.npz").predict(X), whole.predict(X))
+    back = {"settings": model.settings} if front else {"keep": "all"}
+    small.set_params(**back).fit(X, labels)  # from the beginning it learns as ever
+    assert classes or small.predict(X, return_std=True)[1].shape == (150,)
+
+
+def test_a_front_door_of_500_kernels_is_pickled_in_60_kilobytes(rng):
+    X = rng.uniform(size=(2000, 10))
+    y = 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * X[:, 2] ** 2 + rng.standard_normal(2000)
+    how = {"kernel": "laplacian", "gamma": "standard", "size": "max", "keep": "predict"}
+    model = KernelRegressor(random_state=0, settings=how).fit(X, y)
+    assert model.n_basis_ == 500
+    assert len(pickle.dumps(model)) <= 60_000
+
+
+def test_pickles_have_no_path_unless_they_are_told_to(rng):
+    X = rng.standard_normal((400, 3))
+    model = SubsetLSSVMRegressor(max_basis=50, gamma=0.3, random_state=0).fit(X, X[:, 0])
+    without, model.keep_path = len(pickle.dumps(model)), True
+    path = (3 * 50) ** 2 * 8  # sums of the elements of the start, and the factor of their kernel matrix
+    assert len(pickle.dumps(model)) - without >= 2 * path
+    assert pickle.loads(pickle.dumps(model)).resize(60).n_basis_ == 60
+
+
+def test_keep_is_one_of_two_words(rng):
+    X = rng.standard_normal((30, 2))
+    with pytest.raises(ValueError, match="keep"):
+        LSSVMRegressor(keep="predcit").fit(X, X[:, 0])

@@ -671,6 +671,27 @@ def test_without_its_sums_a_model_answers_as_with_them(kind, how, rng):
         np.testing.assert_array_equal(again.predict(X, return_std=True)[1], small.predict(X, return_std=True)[1])
 
 
+@pytest.mark.parametrize("noise", [0.2, 0.0])
+@pytest.mark.parametrize("alpha", ["gcv", "loo"])
+@pytest.mark.parametrize("basis", ["given", "pruned"])
+def test_without_its_sums_a_ridge_is_chosen_as_with_them(alpha, basis, noise, rng):
+    X = rng.uniform(-2, 2, (600, 2))
+    y = np.sin(2 * X[:, 0]) + noise * rng.standard_normal(600)
+    how = {"basis": np.arange(40) if basis == "given" else "pruned", "max_basis": 40, "random_state": 0}
+    model = SubsetLSSVMRegressor(gamma=0.5, alpha=alpha, **how).fit(X, y)
+    small = clone(model).set_params(keep_sums=False).fit(X, y)
+    if noise:
+        assert small.alpha_ == pytest.approx(model.alpha_, rel=1e-6)
+    else:  # a factor needs a ridge above its rounding
+        assert small.alpha_ >= model.alpha_ * (1 - 1e-6)
+    # without noise the ridge differs, and both err by little beside y, which has variance .5
+    np.testing.assert_allclose(small.predict(X), model.predict(X), rtol=0, atol=1e-7 if noise else 1e-4)
+    mean, std = small.predict(X, return_std=True)
+    assert mean.tobytes() == small.predict(X).tobytes()
+    assert np.isfinite(std).all()
+    assert not hasattr(small, "state_")
+
+
 def test_without_its_sums_a_model_refuses_what_needs_them(rng):
     X, y = table(rng, 300)
     model = SubsetLSSVMRegressor(gamma=0.5, alpha=0.05, basis=np.arange(20), keep_sums=False).fit(X, y)
@@ -684,7 +705,6 @@ def test_without_its_sums_a_model_refuses_what_needs_them(rng):
         lambda: model.fit_batches([(X, y)]),
         lambda: model.select_basis(X, y),
         lambda: whole.merge(model),
-        lambda: clone(model).set_params(alpha="gcv").fit(X, y),
     ):
         with pytest.raises(ValueError, match="keep_sums"):
             refused()

@@ -8,7 +8,7 @@ import warnings
 import kernsift
 import numpy as np
 import pytest
-from kernsift import KernelClassifier, KernelRegressor
+from kernsift import KernelClassifier, KernelRegressor, Warp
 from kernsift.display import RaceDisplay
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
@@ -92,6 +92,38 @@ def test_rows_in_order_are_warned_about_and_reported(rng):
     with pytest.warns(UserWarning, match="the rows look ordered"):
         model = KernelRegressor(random_state=0, settings={"max_basis": 8}).fit(X, y)
     assert "warning: the rows look ordered" in model.report()
+
+
+def test_a_kernel_that_is_named_races_in_both_families(rng):
+    X, y = table(rng)
+    settings = {"kernel": "rbf", "gamma": "standard", "max_basis_limit": 100}
+    model = KernelRegressor(small=False, random_state=0, settings=settings).fit(X, y)
+    families = {type(model.model_).__name__, model.rivals_[0]["family"]}
+    assert families == {"SubsetLSSVMRegressor", "LSSVMRegressor"}
+    assert model.search_[0]["error"] <= model.rivals_[0]["error"]
+    assert {line["kernel"] for line in (*model.search_, *model.rivals_)} == {"rbf"}
+
+
+def test_columns_that_drift_are_reported(rng):
+    X = rng.standard_normal((200, 3))
+    X[:, 1] = np.arange(200.0) // 2  # a counter
+    X[160:, 2] += np.where(np.arange(40) < 8, 50.0, 0.0)  # a fifth of the last fifth
+    y = X[:, 0] + 0.1 * rng.standard_normal(200)
+    settings = {"kernel": "rbf", "gamma": "standard", "max_basis": 10}
+    model = KernelRegressor(random_state=0, settings=settings).fit(X, y)
+    assert list(model.drifts_) == [1, 2]
+    last, before = X[160:], X[:160]
+    for j, part in model.drifts_.items():
+        assert part == np.mean((last[:, j] < before[:, j].min()) | (last[:, j] > before[:, j].max()))
+    line = next(line for line in model.report().splitlines() if "beyond the range" in line)
+    assert "in 1 (100 %), 2 (2" in line
+    assert "predictions there go to the constant" in line
+    shuffled = rng.permutation(200)
+    assert "beyond" not in model.fit(X[shuffled], y[shuffled]).report()
+    settings["gamma"] = Warp([np.array([0.0, 100.0])] * 3, [np.ones(1)] * 3)
+    assert "predictions there stay as at its end" in KernelRegressor(settings=settings).fit(X, y).report()
+    settings["gamma"] = "standard"
+    assert KernelRegressor(random_state=0, settings=settings).partial_fit(X, y).drifts_ == {}
 
 
 def test_too_little_time_leaves_the_first_candidate(rng):

@@ -18,6 +18,7 @@ from kernsift import (
     SubsetLSSVMRegressor,
 )
 from kernsift.base.targets import Rows
+from kernsift.widths import race
 from kernsift.widths.race import KERNELS
 from kernsift.widths.splits import splits
 
@@ -120,6 +121,31 @@ def test_nothing_is_warped_where_widths_are_not_learned_or_the_kernel_is_named(s
     how = {"kernel": "auto", "gamma": "learn", "max_basis": 20, "random_state": 0} | settings
     model = SubsetLSSVMRegressor(**how).fit(X, y)
     assert all(line["gamma"] != "warp" for line in getattr(model, "search_", []))
+
+
+def test_where_no_curve_is_better_nothing_is_fitted_again(rng, monkeypatch):
+    X = rng.uniform(-2, 2, (500, 3))
+    y = np.sin(X[:, 0]) + 0.3 * rng.standard_normal(500)
+    pairs = [(np.arange(400), np.arange(400, 500))]
+    model = SubsetLSSVMRegressor(kernel="auto", gamma="learn", max_basis=20, random_state=0, validation=pairs)
+    models = []
+    fitted = race._Race.fitted
+    monkeypatch.setattr(race._Race, "fitted", lambda self, *how: models.append(how[1]) or fitted(self, *how))
+    learn = race._Race.learn
+    plain = {}
+
+    def widths_only(self, e, *how, **more):
+        if e.candidate.gamma != "warp":
+            plain[e.candidate.kernel] = learn(self, e, *how, **more)
+        return plain[e.candidate.kernel]
+
+    monkeypatch.setattr(race._Race, "learn", widths_only)
+    model.fit(X, y)
+    warped = next(line for line in model.search_ if line["gamma"] == "warp")
+    same = next(line for line in model.search_ if line["gamma"] == "learn" and line["kernel"] == warped["kernel"])
+    assert not warped["chosen"]
+    assert (warped["error"], warped["standard_error"]) == (same["error"], same["standard_error"])
+    assert len(models) == 3  # one a kernel
 
 
 def test_noise_is_not_warped(rng):

@@ -89,6 +89,8 @@ class Expansion(Estimator):
     _flat: bool | None = None  # whether one output was given as a vector: predictions are vectors too
     _takes_missing = False  # whether NaN in a table of numbers is a missing value
     _in_single = False  # whether rows of float32 are predicted in single precision
+    _to_judge = False  # whether errors on rows held out are wanted where there is nothing to choose
+    keep: str = "all"  # or "predict": what a fit leaves
     n_jobs: int | None = None
     kernel: str
     max_basis: Any = None
@@ -135,7 +137,10 @@ class Expansion(Estimator):
     def _needs_all(self, what: str) -> None:
         """Refuse what a model that was saved to predict cannot do."""
         if self._only_predicts:
-            raise ValueError(f"{what} needs more than predictions do, and this model was saved with what='predict'")
+            raise ValueError(
+                f"{what} needs more than predictions do, which is all that what='predict' of save or keep='predict' of "
+                "a fit has left"
+            )
 
     def _go_on(self, X: ArrayLike, y: ArrayLike, sample_weight: Any, *classes: Any) -> None:
         """Learn further rows, where a family can."""

@@ -29,6 +29,7 @@ from .validation import (
     fit_context,
     forget,
     is_empty_block,
+    take_over,
     transaction,
 )
 
@@ -74,11 +75,13 @@ class Supervised(Expansion):
             rows = new._checked(X, y, sample_weight)
             if getattr(new, "class_weight", None) is not None:
                 rows = new._balanced(rows)
-            if "auto" in (new.kernel, new.max_basis):
+            if new._to_judge or "auto" in (new.kernel, new.max_basis):
                 new._prepare(rows)
             new._fit_rows(rows)
             warn_of_scales(new, rows.X)
             forget(new, "_chosen")
+            if new.keep == "predict":
+                take_over(new, new._to_predict())
         return self
 
 

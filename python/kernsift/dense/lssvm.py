@@ -111,6 +111,8 @@ class LSSVMRegressor(BatchRegressor, _DenseLSSVM):
         Rows that kernel="auto" holds out, as in :class:`SubsetLSSVMRegressor`.
     categorical_features, periods
         Columns of every kind, as in :class:`SubsetLSSVMRegressor`.
+    keep : {"all", "predict"}, default="all"
+        What ``fit`` leaves, as in :class:`SubsetLSSVMRegressor`.
     random_state : int, RandomState or None
         For gamma="median" on many rows.
 
@@ -176,7 +178,7 @@ class LSSVMClassifier(BatchClassifier, _DenseLSSVM):
     Parameters
     ----------
     kernel, gamma, degree, coef0, alpha, alphas, gammas, robust, fit_intercept, validation, \
-categorical_features, periods, random_state
+categorical_features, periods, keep, random_state
         As in :class:`LSSVMRegressor`; errors are those of the ±1 targets.
     class_weight : dict, "balanced" or None, default=None
         Weight of each class, times ``sample_weight``; 1 for a class that is not named.  "balanced" is the weight of

@@ -357,6 +357,8 @@ class SparseLSSVMRegressor(_Pruned):
         Rows that kernel="auto" holds out, as in :class:`SubsetLSSVMRegressor`.
     categorical_features, periods
         Columns of every kind, as in :class:`SubsetLSSVMRegressor`.
+    keep : {"all", "predict"}, default="all"
+        What ``fit`` leaves, as in :class:`SubsetLSSVMRegressor`.
     random_state : int, RandomState or None
         For ``max_start``, and gamma="median" on many rows.
 
@@ -412,7 +414,7 @@ class SparseLSSVMClassifier(BatchClassifier, _SparseLSSVM):
     Parameters
     ----------
     kernel, gamma, degree, coef0, alpha, alphas, gammas, method, pruning, step, max_basis, tol, max_start, reselect, \
-robust, fit_intercept, keep_path, validation, categorical_features, periods, random_state
+robust, fit_intercept, keep_path, validation, categorical_features, periods, keep, random_state
         As in :class:`SparseLSSVMRegressor`; errors are those of the ±1 targets, and scores and costs are summed over
         the classes.
     class_weight : dict, "balanced" or None, default=None

@@ -75,6 +75,8 @@ class OROLSRegressor(Intervals, OROLSBase):
         Rows that kernel="auto" holds out, as in :class:`SubsetLSSVMRegressor`.
     categorical_features, periods
         Columns of every kind, as in :class:`SubsetLSSVMRegressor`.
+    keep : {"all", "predict"}, default="all"
+        What ``fit`` leaves, as in :class:`SubsetLSSVMRegressor`.
     random_state : int, RandomState or None
         For ``n_candidates``, and gamma="median" on many rows.
 
@@ -174,7 +176,7 @@ class OROLSClassifier(LeftOutSets, OROLSBase):
     kernel, gamma, degree, coef0, gammas, selection, n_candidates, candidates
         As in :class:`OROLSRegressor`.
     alpha, stop, patience, tol, max_basis, error_tol, max_condition, fit_intercept, cache_size, n_jobs, validation, \
-categorical_features, periods, random_state
+categorical_features, periods, keep, random_state
         As in :class:`OROLSRegressor`; ``max_basis`` is per class with basis="per-class".
     class_weight : dict, "balanced" or None, default=None
         Weight of each class, times ``sample_weight``; 1 for a class that is not named.  "balanced" is the weight of

@@ -134,8 +134,6 @@ class SubsetBase(Sketched, SubsetParameters, Expansion):
     # --- learning ---
 
     def _fit_rows(self, rows: Rows) -> None:
-        if not (self.keep_sums or isinstance(self.alpha, Real)):
-            raise ValueError(f"keep_sums=False needs a number for alpha, got {self.alpha!r}, chosen by the sums")
         if self.polish:
             check_polish(kernel_name(self), self.gamma)
         if self.n_models > 1:
@@ -194,11 +192,6 @@ class SubsetBase(Sketched, SubsetParameters, Expansion):
         problem = state.problem(bool(self.fit_intercept), n_threads(self.n_jobs))
         if isinstance(self.alpha, Real):
             alpha = float(self.alpha)
-            if not self.keep_sums and not (problem.above_rounding(alpha) and problem.factor_in_place(alpha)):
-                raise ValueError(
-                    f"alpha={alpha!r} is below the rounding of the sums, which leaves no factor to keep: choose a "
-                    "larger alpha, or keep_sums=True"
-                )
         elif self.alpha == "loo":
             assert table is not None
             grid = problem.largest * LOO_GRID[problem.precision <= LOO_GRID]
@@ -208,6 +201,16 @@ class SubsetBase(Sketched, SubsetParameters, Expansion):
             self.loo_error_ = float(errors.min() / state.weight)
         else:
             alpha = problem.best_gcv()
+        if not self.keep_sums:
+            if not isinstance(self.alpha, Real):  # a ridge of noise-free rows is lost in the rounding of a factor
+                while not problem.above_rounding(alpha):
+                    alpha = 2.0 * max(alpha, problem.precision * problem.largest)
+                problem = state.problem(bool(self.fit_intercept), n_threads(self.n_jobs))  # without the spectrum
+            if not (problem.above_rounding(alpha) and problem.factor_in_place(alpha)):
+                raise ValueError(
+                    f"alpha={alpha!r} is below the rounding of the sums, which leaves no factor to keep: choose a "
+                    "larger alpha, or keep_sums=True"
+                )
         self._take(state, problem, alpha)
 
     def _take(self, state: SubsetState, problem: _core.RidgeProblem, alpha: float) -> None:

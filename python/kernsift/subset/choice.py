@@ -85,10 +85,11 @@ def check_fit(model: Any, m: int, X: Array, targets: Array | None) -> None:
     """Raise MemoryError if L, M and the solution for m kernels do not fit."""
     outputs, squares = 1 if targets is None else targets.shape[1], m * m
     sums = sums_doubles(m, len(X), X.shape[1], outputs, n_threads(model.n_jobs))
+    number, instead = isinstance(model.alpha, Real), f"{_FEWER}, or keep_sums=False and a number for alpha"
     if not model.keep_sums:  # M beside L in one square, and the ridge's factor in its place
-        return check_memory(squares + sums, f"a fit on {m} kernels", _FEWER)
+        solution = 0.0 if number else solution_doubles(m, outputs, model.alpha)
+        return check_memory(squares + max(sums, solution), f"a fit on {m} kernels", _FEWER if number else instead)
     solution = solution_doubles(m, outputs, model.alpha)
-    instead = f"{_FEWER}, or keep_sums=False and a number for alpha"
     check_memory(2 * squares + max(sums, solution), f"a fit on {m} kernels", instead)
 
 

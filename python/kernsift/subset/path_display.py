@@ -66,19 +66,21 @@ class PruningPathDisplay(Display):
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Plot the path of a fitted sparse LS-SVM, or of a subset of regressors with basis="pruned".
+        """Plot the path of a fitted sparse LS-SVM, of a subset of regressors with basis="pruned", or of a front door.
 
         Parameters
         ----------
-        estimator : SparseLSSVMRegressor, SparseLSSVMClassifier, SubsetLSSVMRegressor or SubsetLSSVMClassifier
-            Of the last two some twenty sizes up to twice ``n_basis_`` are drawn, the ridge of each as the estimator
-            chooses it.
+        estimator : SparseLSSVM*, SubsetLSSVM*, KernelRegressor or KernelClassifier
+            Of a subset of regressors some twenty sizes up to twice ``n_basis_`` are drawn, the ridge of each as the
+            estimator chooses it, or with what="held_out" those that were compared.
         X, y : array-like, optional
             Rows that took no part in the fit: the root mean square error (regression) or the error rate
             (classification) of every recorded model on them is plotted.
-        what : {"loo_error", "cost", "gcv"}, optional
+        what : {"loo_error", "cost", "gcv", "held_out"}, optional
             Without X: the root mean square leave-one-out error (sparse LS-SVM, the default there), the cost, or the
             generalised cross-validation score (subset of regressors, the default there); summed over outputs.
+            "held_out", of a subset of regressors with max_basis="auto" or size="held-out": the root mean square error
+            on rows held out, ``path_``, with the size that was chosen; the default where the path itself is not kept.
         name : str, optional
             For the legend; the class name by default.
         ax, **kwargs
@@ -86,12 +88,17 @@ class PruningPathDisplay(Display):
         """
         if X is not None and y is None:
             raise ValueError("y=None: give the targets of X, or neither")
-        if isinstance(estimator, SubsetBase):
+        name = type(estimator).__name__ if name is None else name
+        estimator = getattr(estimator, "model_", estimator)  # of a front door
+        chosen = getattr(estimator, "n_basis_", None)
+        if X is None and cls._is_held_out(estimator, what):
+            sizes, values, ylabel, chosen = cls._held_out(estimator)
+        elif isinstance(estimator, SubsetBase):
             sizes, values, ylabel = cls._of_subset(estimator, X, y, what)
         elif not isinstance(getattr(estimator, "path_", None), dict):
             raise ValueError(
-                "estimator must be a fitted SparseLSSVMRegressor or SparseLSSVMClassifier, or a SubsetLSSVM estimator, "
-                f"got {estimator!r}"
+                "estimator must be a fitted SparseLSSVMRegressor or SparseLSSVMClassifier, a SubsetLSSVM estimator, or "
+                f"a front door that chose one, got {estimator!r}"
             )
         else:
             sizes = estimator.path_["n_basis"]
@@ -107,10 +114,31 @@ class PruningPathDisplay(Display):
             n_basis=sizes,
             values=values,
             ylabel=ylabel,
-            estimator_name=type(estimator).__name__ if name is None else name,
-            chosen=estimator.n_basis_,
+            estimator_name=name,
+            chosen=chosen,
         )
         return display.plot(ax=ax, **kwargs)
+
+    @staticmethod
+    def _is_held_out(estimator: Any, what: str | None) -> bool:
+        """Whether errors on rows held out are drawn: `what` says so, or there is nothing else."""
+        if not isinstance(estimator, SubsetBase):
+            return False
+        return what == "held_out" or (what is None and estimator._path is None and _sizes_of(estimator) is not None)
+
+    @staticmethod
+    def _held_out(estimator: Any) -> tuple[NDArray[np.int64], Array, str, int | None]:
+        check_is_fitted(estimator)
+        path = _sizes_of(estimator)
+        if path is None:
+            raise ValueError(
+                "what='held_out' needs sizes that were compared on rows held out: fit with max_basis='auto' or "
+                "size='held-out'"
+            )
+        sizes: NDArray[np.int64] = path["n_basis"]
+        targets = " of targets ±1" if hasattr(estimator, "classes_") else ""
+        reached: list[int] = sizes[sizes >= estimator.n_basis_].tolist()  # fewer than chosen where the rows span less
+        return sizes, np.sqrt(path["error"]), f"RMSE{targets} on rows held out", min(reached, default=None)
 
     @classmethod
     def _of_subset(
@@ -128,7 +156,7 @@ class PruningPathDisplay(Display):
         if X is not None:
             return sizes, *cls._errors(models, X, y)
         if what not in (None, "gcv", "cost"):
-            raise ValueError(f"what={what!r} must be 'gcv' or 'cost'")
+            raise ValueError(f"what={what!r} must be 'gcv', 'cost' or 'held_out'")
         name = "cost" if what == "cost" else "gcv"
         values = np.array([float(np.sum(getattr(m, f"{name}_"))) for m in models])
         return sizes, values, {"gcv": "GCV", "cost": "cost"}[name]
@@ -166,3 +194,9 @@ class PruningPathDisplay(Display):
         if self.line_.get_label():
             ax.legend()
         return self._drawn(ax)
+
+
+def _sizes_of(estimator: Any) -> dict[str, Any] | None:
+    """Sizes and their errors on rows held out, if any were compared."""
+    path: dict[str, Any] | None = getattr(estimator, "path_", None)
+    return path if path and len(path["n_basis"]) else None

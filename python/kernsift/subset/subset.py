@@ -81,7 +81,7 @@ class SubsetLSSVMRegressor(IncrementalRegression, Intervals, SubsetBase):
         Keep the sums over the rows, max_basis² numbers.  Without them nothing more can be learned, merged or chosen
         again, and the ridge is factored in their place beside the factor of the basis: of a basis that is given,
         ``fit`` then takes 8 max_basis² bytes and a block of rows, where it takes three times that otherwise (four
-        with "gcv").  Needs a number for ``alpha``; for thousands of kernels.
+        with "gcv").  For thousands of kernels; an ``alpha`` that is chosen needs eigenvectors for a while.
     fit_intercept : bool, default=True
         An unpenalised constant.
     n_jobs : int or None, default=None
@@ -95,6 +95,9 @@ class SubsetLSSVMRegressor(IncrementalRegression, Intervals, SubsetBase):
     periods : dict, optional
         Period, or several, of columns by name or number, such as ``{"when": [1, 365.25], "angle": 360}``: in days for
         dates and durations.  Each makes a sine and a cosine; a number's own value is then left out.
+    keep : {"all", "predict"}, default="all"
+        What ``fit`` leaves: "predict" drops all that predictions do not need, so that pickles are as small as files of
+        ``save(what="predict")``.  Rows to come, standard deviations, intervals and sizes need the rest.
     random_state : int, RandomState or None
         For the random rows.  With an int, ``fit`` does not depend on the order of the rows.
 
@@ -229,7 +232,8 @@ class SubsetLSSVMClassifier(IncrementalClassification, LeftOutSets, SubsetBase):
     Parameters
     ----------
     kernel, gamma, degree, coef0, alpha, basis, max_basis, max_basis_limit, size, polish, n_models, oversample, \
-cycles, keep_path, keep_sums, fit_intercept, n_jobs, validation, categorical_features, periods, random_state
+cycles, keep_path, keep_sums, fit_intercept, n_jobs, validation, categorical_features, periods, keep, \
+random_state
         As in :class:`SubsetLSSVMRegressor`; "auto" goes by labels missed, squared errors among equals.
     class_weight : dict, "balanced" or None, default=None
         Weight of each class, times ``sample_weight``; 1 for a class that is not named.  "balanced" is the weight of

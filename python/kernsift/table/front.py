@@ -21,7 +21,7 @@ from ..base.validation import Interval, did_you_mean, fit_context, forget, is_em
 from ..dense.lssvm import LSSVMClassifier, LSSVMRegressor
 from ..subset.subset import SubsetLSSVMClassifier, SubsetLSSVMRegressor
 from ..widths.splits import WAYS
-from .report import heavy_tails, report
+from .report import drifts, heavy_tails, report
 
 # small=True: kernels at most.  small=False: rows up to which a kernel on every row competes.
 SMALL, FEW = 500, 5000
@@ -86,17 +86,21 @@ class Front(FrontParameters):
         sample_weight : array-like of shape (n_samples,), optional
         """
         begin = time.perf_counter()
-        with transaction(self, "model_", "rivals_", "seconds_", "tails_") as new:
+        with transaction(self, "model_", "rivals_", "seconds_", "tails_", "drifts_") as new:
             model = new._sparse().fit(X, y, sample_weight=sample_weight)
             rival = new._on_every_row(model, X, y, sample_weight)
             new.rivals_ = [] if rival is None else [_summary(rival)]
             if rival is not None and _error(rival) < _error(model):
                 new.rivals_, model = [_summary(model)], rival
-            forget(model, "_until", "_ridge_of_widths")
+            forget(model, "_until", "_ridge_of_widths", "_to_judge")
             model._in_single = False  # small ridges have large coefficients
             new.model_ = model
-            columns, tails = getattr(model, "columns_", None), heavy_tails(model._rows(X))
-            new.tails_ = tails if columns is None else sorted({int(columns.owner[j]) for j in tails})
+            columns, values = getattr(model, "columns_", None), model._rows(X)
+            owner = np.arange(values.shape[1]) if columns is None else columns.owner
+            new.tails_ = sorted({int(owner[j]) for j in heavy_tails(values)})
+            new.drifts_ = {}
+            for j, part in drifts(values).items():
+                new.drifts_[int(owner[j])] = max(part, new.drifts_.get(int(owner[j]), 0.0))
             new.seconds_ = time.perf_counter() - begin
         return self
 
@@ -111,6 +115,7 @@ class Front(FrontParameters):
             return None
         rival = self._candidate(self._families[1])
         rival._until, rival._ridge_of_widths = until, isinstance(rival.gamma, str) and rival.gamma == "learn"
+        rival._to_judge = True
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="the rows look ordered")  # said already
             rival.fit(X, y, sample_weight=sample_weight)
@@ -142,7 +147,7 @@ class Front(FrontParameters):
             model = getattr(new, "model_", None)
             if model is None:
                 model = new._sparse()
-                new.rivals_, new.seconds_, new.tails_ = [], 0.0, []
+                new.rivals_, new.seconds_, new.tails_, new.drifts_ = [], 0.0, [], {}
             else:
                 with transaction(model) as copied:
                     model = copied
@@ -211,6 +216,9 @@ class KernelRegressor(RegressorMixin, Front):
     seconds_ : float
     tails_ : list of int
         Columns with values far from the others.
+    drifts_ : dict of int to float
+        Columns in which a tenth or more of the last fifth of the rows lies beyond the range of those before, and which
+        part does: new rows may lie further still.
 
     Notes
     -----
@@ -330,7 +338,7 @@ class KernelClassifier(ClassifierMixin, ClassWeights, Front):
     classes_ : ndarray of shape (n_classes,)
     model_ : SubsetLSSVMClassifier or LSSVMClassifier
         The chosen model; its attributes are attributes here too.
-    search_, rivals_, seconds_, tails_, kernel_, gamma_, n_basis_, alpha_
+    search_, rivals_, seconds_, tails_, drifts_, kernel_, gamma_, n_basis_, alpha_
         As in :class:`KernelRegressor`; errors are shares of labels missed.
 
     Examples

@@ -7,10 +7,13 @@ from typing import Any
 import numpy as np
 
 from ..base.arrays import Array
+from ..base.warp import Warp
 from ..widths.race import candidate_name
 
 # A column has heavy tails where its largest distance from the median is this many times that between its quartiles.
 _FAR = 30.0
+# A column drifts where this part of the last fifth of the rows lies beyond the range of the rows before.
+_DRIFT = 0.1
 # Columns shown.
 _MOST = 10
 
@@ -20,6 +23,16 @@ def heavy_tails(values: Array) -> list[int]:
     low, middle, high = np.quantile(values, [0.25, 0.5, 0.75], axis=0)
     far = np.abs(values - middle).max(axis=0)
     return [int(j) for j in np.flatnonzero((high > low) & (far > _FAR * (high - low)))]
+
+
+def drifts(values: Array) -> dict[int, float]:
+    """Columns in which the last rows lie beyond the range of those before, and which part of them does."""
+    first = len(values) - len(values) // 5
+    if not 0 < first < len(values):
+        return {}
+    before, last = values[:first], values[first:]
+    part = ((last < before.min(axis=0)) | (last > before.max(axis=0))).mean(axis=0)
+    return {int(j): float(part[j]) for j in np.flatnonzero(part > _DRIFT)}
 
 
 def report(front: Any, model: Any) -> str:
@@ -66,6 +79,14 @@ def report(front: Any, model: Any) -> str:
     if front.tails_:
         columns = ", ".join(names[j] for j in front.tails_)
         lines += [f"warning: values far from the others in {columns}: predictions there rest on few rows"]
+    drifting = getattr(front, "drifts_", {})
+    if drifting:
+        columns = ", ".join(f"{names[j]} ({100 * part:.0f} %)" for j, part in drifting.items())
+        flat = "stay as at its end" if isinstance(model.gamma_, Warp) else "go to the constant"
+        lines += [
+            f"warning: the last fifth of the rows lies beyond the range of those before in {columns}: if new rows do, "
+            f"predictions there {flat}; prefer differences to levels, and judge by validation='time'"
+        ]
     return "\n".join(lines)
 
 

@@ -25,6 +25,7 @@ from ..base.kernel import TABLE, ChosenKernel, LearningParameters, is_scale_free
 from ..base.targets import Rows
 from ..base.threads import n_threads
 from ..base.validation import check_some_weight, forget
+from ..base.warp import Warp
 from .learn_gamma import N_LANDMARKS, N_ROWS, learn
 from .search import MAX_ITER, Aside
 from .splits import FEW_ROWS, TOO_FEW, WAYS, Split, splits
@@ -107,6 +108,13 @@ class Entry:
         part = replace(other, losses=other.losses[:n], squares=other.squares[:n], weight=other.weight[:n])
         return part.score()[0] - self.score()[0], self.standard_error(part)
 
+    def like(self, other: Entry) -> None:
+        """Note what is known of another on the next split, which finds the same model."""
+        k = len(self.losses)
+        for name in ("losses", "squares", "signed", "found", "sizes", "weight"):
+            getattr(self, name).extend(getattr(other, name)[k : k + 1])
+        self.learned = other.learned
+
     def again(self) -> None:
         """Forget the errors of small models."""
         self.losses, self.squares, self.signed, self.weight = [], [], [], []
@@ -147,7 +155,7 @@ def race(model: Any, rows: Rows, until: float | None = None) -> Found:
     if warped is not None:
         entries.append(warped)
         gain, error = warped.gain_over(best)
-        best = warped if len(warped.losses) == len(this.splits) and gain > error else best
+        best = warped if this.complete(warped) and gain > error else best
     chosen = this.widths_of_all(best)
     if best.sizes:
         chosen = this.size(best, chosen)
@@ -216,7 +224,7 @@ class _Race:
             entry.aside.found = end
 
             def judge(e: Entry, train: Rows = train, split: Split = split) -> None:
-                self.judge(e, model, train, train, split, steps=SHORT_STEPS)
+                self.judge(e, model, train, train, split, steps=SHORT_STEPS, plain=plain)
 
             self.each([entry], "full", judge)
         return entry
@@ -233,15 +241,26 @@ class _Race:
             e.seconds += time.perf_counter() - begin
 
     def judge(
-        self, e: Entry, model: Any, train: Rows, tuned: Rows, split: Split, m: int = N_LANDMARKS, steps: int = MAX_ITER
+        self,
+        e: Entry,
+        model: Any,
+        train: Rows,
+        tuned: Rows,
+        split: Split,
+        m: int = N_LANDMARKS,
+        steps: int = MAX_ITER,
+        plain: Entry | None = None,
     ) -> None:
-        """Fit a candidate to rows and note its errors on the rows held out."""
+        """Fit a candidate to rows and note its errors on the rows held out, where it is another than the plain one."""
         test = self.part(split.test)
         learned = None
         if wants_learning(e.candidate.gamma):
             e.aside = replace(e.aside, X=test.X[:WATCHED], Y=test.targets[:WATCHED], weight=test.weight[:WATCHED])
             learned = self.learn(e, tuned, m, steps)
             e.ends.append(e.aside.end)
+            if plain is not None and not isinstance(learned["gamma"], Warp):  # no curve is better than these widths
+                e.like(plain)
+                return
         trial = self.fitted(model, ChosenKernel(e.candidate.kernel, learned), train)
         e.found.append(trial._chosen)
         if model is self.model and (sizes := model._sizes_on(trial, test)) is not None:
@@ -312,8 +331,12 @@ class _Race:
         how["threads"] = n_threads(getattr(self.model, "n_jobs", None))
         return dict(learn(table, e.candidate.kernel, bool(self.model.fit_intercept), **how))
 
+    def complete(self, e: Entry) -> bool:
+        """Whether it was judged on all rows held out, as it will be."""
+        return e.stage == "full" and len(e.losses) == len(self.splits)
+
     def best(self, entries: list[Entry]) -> Entry:
-        judged = [e for e in entries if e.stage == "full" and len(e.losses) == len(self.splits)]
+        judged = [e for e in entries if self.complete(e)]
         return min(judged or [e for e in entries if e.losses], key=Entry.score)
 
     def widths_of_all(self, e: Entry) -> ChosenKernel:
@@ -395,6 +418,7 @@ class RaceParameters(LearningParameters):
     validation: Any = parameter(set(WAYS), "array-like", default="random")
     categorical_features: Any = parameter({"from_dtype"}, "array-like", default="from_dtype")
     periods: dict[Any, Any] | None = parameter(dict, None, default=None)
+    keep: str = parameter({"all", "predict"}, default="all")
 
 
 class Racing(RaceParameters):
@@ -404,6 +428,7 @@ class Racing(RaceParameters):
     _chosen: ChosenKernel | None = None  # while it is fitted
     _notes: list[str]  # warnings of the race
     _until: ClassVar[float | None] = None
+    _to_judge: bool
 
     def _sizes_on(self, trial: Any, rows: Rows) -> Sizes | None:
         """Errors on rows of smaller models than one on trial, which takes the best size, for those that have any."""
@@ -411,7 +436,7 @@ class Racing(RaceParameters):
 
     def _prepare(self, rows: Rows) -> None:
         forget(self, "_chosen", "search_", "_notes")
-        if self.kernel != "auto" and getattr(self, "max_basis", None) != "auto":
+        if not self._to_judge and self.kernel != "auto" and getattr(self, "max_basis", None) != "auto":
             return
         found = race(self, rows, self._until)
         self._chosen, self.search_ = found.chosen, found.search
