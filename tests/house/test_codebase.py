@@ -142,6 +142,19 @@ def house_problems(root: Path) -> list[str]:
     return problems
 
 
+def constant_problems(root: Path) -> list[str]:
+    """Constants and types of unnamed namespaces that two files of a room have: wheels compile a room at once."""
+    problems, places = [], {}
+    for path in sources(root / "cpp" / "core", ".cpp"):
+        text = path.read_text(encoding="utf-8")
+        unnamed = "\n".join(re.findall(r"^namespace \{$(.*?)^\}", text, re.M | re.S))
+        for name in re.findall(r"^(?:constexpr .*?|struct |class )(\w+)(?= =|\{| \{|\[| :)", unnamed, re.M):
+            first = places.setdefault((path.parent, name), path)
+            if first is not path:
+                problems.append(f"{path.name}: {name} is in {first.name} too")
+    return problems
+
+
 def include_problems(root: Path) -> list[str]:
     """Files of the core outside a room, includes that break the order of the rooms, and circles of includes."""
     core, problems, graph = root / "cpp" / "core", [], {}
@@ -228,6 +241,7 @@ def test_classes_of_the_core_are_made_of_parts():
 def test_a_room_of_the_core_includes_itself_and_rooms_above_it():
     assert {p.name for p in (ROOT / "cpp" / "core").iterdir()} == set(ROOMS)
     assert include_problems(ROOT) == []
+    assert constant_problems(ROOT) == []
 
 
 @needs_sources
@@ -298,12 +312,13 @@ def house(tmp_path):
     (tmp_path / "cpp/core/base/types.hpp").write_text("")
     (tmp_path / "cpp/core/stream/online.hpp").write_text('#include "core/base/types.hpp"\n')
     (tmp_path / "cpp/core/stream/online.cpp").write_text("void Online::grow() {\n  w_b = a;  // [JP 14]\n}\n")
+    (tmp_path / "cpp/core/stream/wider.cpp").write_text("namespace {\nconstexpr int kWide = 3;\n}\n")
     (tmp_path / "tests/test_online.py").write_text("def test_JP_14_growth():\n    pass\n")
     return tmp_path
 
 
 def problems_of(root: Path) -> list[str]:
-    checks = (tag_problems, row_problems, house_problems, include_problems, class_problems)
+    checks = (tag_problems, row_problems, house_problems, constant_problems, include_problems, class_problems)
     return [problem for check in checks for problem in check(root)]
 
 
@@ -320,6 +335,7 @@ def test_a_house_without_fault_passes(house):
         ("cpp/core/stream/online.cpp", "grow", "shrink", "does not hold grow"),
         ("cpp/core/stream/online.cpp", "void", "#include <pybind11/pybind11.h>\nvoid", "includes Python"),
         ("cpp/core/stream/online.cpp", "void", "\n" * LONGEST + "void", "lines"),
+        ("cpp/core/stream/online.cpp", "void", "namespace {\nconstexpr double kWide = 2;\n}\nvoid", "kWide is in"),
         ("cpp/core/base/types.hpp", "", '#include "core/stream/online.hpp"\n', "of a room below its own"),
         ("cpp/core/base/types.hpp", "", '#include "core/base/types.hpp"\n', "a circle of includes: base/types.hpp"),
         ("cpp/core/stream/online.hpp", "core/base", "core", "in no room"),
