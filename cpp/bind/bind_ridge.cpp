@@ -52,8 +52,12 @@ void bind_ridge(py::module_& m) {
       },
       py::arg("scores").noconvert(), py::arg("targets").noconvert(), py::arg("weights").noconvert(),
       py::arg("state").noconvert());
-  m.def("log_evidence", py::overload_cast<double, double, double, double>(&log_evidence), py::arg("n"), py::arg("cost"),
-        py::arg("log_det"), py::arg("sum_log_weights"));
+  m.def(
+      "log_evidence",
+      [](double n, double cost, double log_det, double sum_log_weights) {
+        return log_evidence(n, cost, log_det, sum_log_weights);
+      },
+      py::arg("n"), py::arg("cost"), py::arg("log_det"), py::arg("sum_log_weights"));
   m.def("gcv_score", &gcv_score, py::arg("rows"), py::arg("rss"), py::arg("left"));
   m.def(
       "least_probabilities",
