@@ -135,7 +135,7 @@ class Cap(Timed):
         os.environ["KERNSIFT_PEERS_BUILD"] = self.programs.name
         rows = forest(None, 10_000)
         self.X, self.y = rows["X"], rows["y"]
-        rule = {"alpha": ALPHA, "novelty_tol": NOVELTY_TOL, "usefulness_tol": 1e-4, "max_basis": m}
+        rule = {"alpha": ALPHA, "novelty_tol": NOVELTY_TOL, "usefulness_tol": 1e-4, "max_basis": m, "swap_until": None}
         self.model = kernsift.OnlineLSSVMRegressor(gamma=1 / 54, exact_rows=0, fit_intercept=False, **rule)
         self.arguments = (1 / 54, ALPHA, NOVELTY_TOL, 1e-4, m)
         _, size, first = run("literal", self.X, self.y, *self.arguments)
