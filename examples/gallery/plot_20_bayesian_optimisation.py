@@ -43,7 +43,7 @@ def search(seed, places, trials, gamma, first=4):
 # them have their top at the same place.
 
 X, y, models = search(3, lambda rng: grid, 25, gamma=40.0)
-_, axes = plt.subplots(1, 3, figsize=(10, 3.2), sharey=True, layout="constrained")
+_, axes = plt.subplots(1, 3, figsize=(8, 2.9), sharey=True, layout="constrained")
 for ax, n in zip(axes, (4, 10, 24), strict=True):
     model = models[n - 4]
     mean, std = model.predict(grid, return_std=True)

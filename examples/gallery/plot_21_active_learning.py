@@ -49,7 +49,7 @@ everywhere = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
 # %%
 # Where the questions go.
 
-_, axes = plt.subplots(1, 2, figsize=(9, 4), sharey=True, layout="constrained")
+_, axes = plt.subplots(1, 2, figsize=(8, 3.6), sharey=True, layout="constrained")
 for ax, actively, title in zip(axes, (False, True), ("at random", "least sure"), strict=True):
     X, asked, _ = learn(0, actively)
     ax.scatter(*X.T, s=4, color="0.75", label="rows")
