@@ -242,15 +242,22 @@ class _SparseLSSVM(BatchLSSVM):
     def _rows_of_fit(self) -> tuple[Array, Array]:
         return self._solved()["residual"], self._solved()["slack"]
 
-    def _relative_variance(self, X: Array) -> Array:
-        solved, kernel = self._solved(), self._kernel()
-        if "factor" in solved:
-            v = solved["weight"] if "weight" in solved else self.weights_[self.basis_indices_]
-            return self._dense_variance(solved["factor"], v, X)
+    def _weights_of_kernels(self) -> Array:
+        """Weights of the rows that are kernels, where these are all the rows that count."""
+        solved = self._solved()
+        return solved["weight"] if "weight" in solved else self.weights_[self.basis_indices_]
+
+    def _factors_in_kernels(self) -> dict[str, Any]:
+        """What variances are made of where more rows count than are kernels."""
+        solved = self._solved()
         vectors = np.ascontiguousarray(self.basis_vectors_[solved["pivots"]])
-        spread, delta = _core.sparse_variance(
-            kernel, vectors=vectors, X=X, **{name: solved[name] for name in ("L", "F", "mean", "total")}
-        )
+        return {"vectors": vectors, **{name: solved[name] for name in ("L", "F", "mean", "total")}}
+
+    def _relative_variance(self, X: Array) -> Array:
+        solved = self._solved()
+        if "factor" in solved:
+            return self._dense_variance(solved["factor"], self._weights_of_kernels(), X)
+        spread, delta = _core.sparse_variance(self._kernel(), X=X, **self._factors_in_kernels())
         return 1.0 + spread + delta / self.alpha_  # [MATH 1.9]
 
     def _log_det(self) -> float:
@@ -264,13 +271,10 @@ class _SparseLSSVM(BatchLSSVM):
         return log_det + (float(np.log(solved["total"])) if self._has_intercept else 0.0)
 
     def _relative_covariance(self, X: Array) -> Array:
-        solved, kernel = self._solved(), self._kernel()
+        solved = self._solved()
         if "factor" in solved:
-            v = solved["weight"] if "weight" in solved else self.weights_[self.basis_indices_]
-            return self._dense_covariance(solved["factor"], v, X)
-        vectors = np.ascontiguousarray(self.basis_vectors_[solved["pivots"]])
-        parts: dict[str, Any] = {name: solved[name] for name in ("L", "F", "mean", "total")}
-        return _core.sparse_covariance(kernel, vectors=vectors, X=X, alpha=self.alpha_, **parts)
+            return self._dense_covariance(solved["factor"], self._weights_of_kernels(), X)
+        return _core.sparse_covariance(self._kernel(), X=X, alpha=self.alpha_, **self._factors_in_kernels())
 
 
 class _Pruned(BatchRegressor, _SparseLSSVM):
