@@ -123,25 +123,29 @@ def methods() -> dict[str, Method]:
         "hgb": lambda classes, seed: boosted[classes](early_stopping=True, max_iter=1000, random_state=seed),
         "extratrees": lambda classes, seed: extra[classes](300, random_state=seed),
     }
-    for label, module, kind in (("lightgbm", "lightgbm", "LGBM"), ("xgboost", "xgboost", "XGB")):
+    for module in ("lightgbm", "xgboost", "catboost"):
         if importlib.util.find_spec(module) is not None:
-            found[label] = lambda classes, seed, module=module, kind=kind: _Stopped(module, kind, classes, seed)
+            found[module] = lambda classes, seed, module=module: _Stopped(module, classes, seed)
     return found
 
 
 class _Stopped:
     """Boosting that stops where a fifth of the rows says so."""
 
-    def __init__(self, module: str, kind: str, classes: bool, seed: int) -> None:
+    def __init__(self, module: str, classes: bool, seed: int) -> None:
         library = importlib.import_module(module)
-        how: dict[str, Any] = {"n_estimators": 2000, "learning_rate": 0.05, "random_state": seed, "n_jobs": 1}
-        if module == "xgboost":
-            how["early_stopping_rounds"] = 50
-            self.more: dict[str, Any] = {"verbose": False}
+        how: dict[str, Any] = {"n_estimators": 2000, "learning_rate": 0.05, "random_state": seed}
+        self.more: dict[str, Any] = {}
+        if module == "lightgbm":
+            how |= {"n_jobs": 1, "verbose": -1}
+            self.more["callbacks"] = [library.early_stopping(50, verbose=False)]
+        elif module == "xgboost":
+            how |= {"n_jobs": 1, "early_stopping_rounds": 50}
+            self.more["verbose"] = False
         else:
-            how["verbose"] = -1
-            self.more = {"callbacks": [library.early_stopping(50, verbose=False)]}
-        self.model = getattr(library, kind + ("Classifier" if classes else "Regressor"))(**how)
+            how |= {"thread_count": 1, "early_stopping_rounds": 50, "verbose": False, "allow_writing_files": False}
+        name = {"lightgbm": "LGBM", "xgboost": "XGB", "catboost": "CatBoost"}[module]
+        self.model = getattr(library, name + ("Classifier" if classes else "Regressor"))(**how)
         self.seed = seed
 
     def fit(self, X: Array, y: Array) -> Any:
@@ -150,7 +154,7 @@ class _Stopped:
         return self.model.fit(X[learned], y[learned], eval_set=[(X[held], y[held])], **self.more)
 
     def predict(self, X: Array) -> Array:
-        return np.asarray(self.model.predict(X))
+        return np.asarray(self.model.predict(X)).reshape(len(X))  # CatBoost returns a column of classes
 
 
 def size_of(model: Any) -> int:

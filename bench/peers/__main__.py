@@ -34,6 +34,7 @@ WORK = {
     "scaling": "scaling",
     "large": "large",
     "river": "tracks",
+    "front": "front",
 }
 ON_TWO = ("batch", "predict")  # work that has threads
 ORDER = [name for work in WORK for name in (work, f"{work}, two threads")]
@@ -47,7 +48,7 @@ def section(name: str, options: argparse.Namespace, threads: int) -> Iterator[st
     if not two:
         yield from (module.ABOUT, "")
     rounds = 1 if mode == "quick" else 3
-    if name in ("scaling", "river"):
+    if name in ("scaling", "river", "front"):
         yield from module.table(mode, rounds)
         yield ""
         return

@@ -106,9 +106,10 @@ RIVALS: dict[str, tuple[Callable[..., Array], list[Settings]]] = {
 }
 
 
-def best(name: str, X: Array, y: Array) -> tuple[float, float]:
-    """The least error of a rival over its settings, in standard deviations of y, and microseconds a row with it."""
-    Z, t = (X - X.mean(axis=0)) / X.std(axis=0), (y - y.mean()) / y.std()
+def tuned(name: str, X: Array, y: Array) -> tuple[float, float, Array]:
+    """A rival at its best settings: error in standard deviations of y, microseconds a row, and the predictions."""
+    shift, unit = y.mean(), y.std()
+    Z, t = (X - X.mean(axis=0)) / X.std(axis=0), (y - shift) / unit
     predict, settings = RIVALS[name]
     found = []
     for chosen in settings:
@@ -116,5 +117,5 @@ def best(name: str, X: Array, y: Array) -> tuple[float, float]:
         predicted = predict(Z, t, **chosen)
         spent = time.process_time() - begin
         error = float(np.sqrt(np.mean((t - predicted) ** 2)))
-        found.append((error if np.isfinite(error) else np.inf, 1e6 * spent / len(y)))
-    return min(found)
+        found.append((error if np.isfinite(error) else np.inf, 1e6 * spent / len(y), shift + unit * predicted))
+    return min(found, key=lambda run: run[0])

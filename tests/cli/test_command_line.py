@@ -276,6 +276,16 @@ def test_intervals_and_sets_of_predict(table, tmp_path):
     np.testing.assert_array_equal(np.array([line[1:] for line in found[1:]]).astype(int), sets)
 
 
+def test_a_stream_writes_a_page_about_itself(tmp_path):
+    page = tmp_path / "page.html"
+    found = run("stream", "--target", "y", "--interval", "0.9", "--dashboard", page, "--quiet", text=lines())
+    text = page.read_text(encoding="utf-8")
+    assert f"<b>{sum(map(bool, found.stdout.splitlines()))}</b>rows" in text
+    assert "ended" in text
+    missing = tmp_path / "nowhere" / "page.html"
+    assert "no folder" in run("stream", "--target", "y", "--dashboard", missing, text=lines(), code=1).stderr
+
+
 def test_intervals_and_sets_of_a_stream():
     found = run("stream", "--target", "y", "--interval", "0.9", "--quiet", text=lines()).stdout.splitlines()
     alone = run("stream", "--target", "y", "--quiet", text=lines()).stdout.splitlines()

@@ -78,6 +78,13 @@ def add_commands(commands: Any) -> None:
         help="print the prediction and the lower and upper end of an interval that contains this part of the targets, "
         "such as 0.9, with commas between; of classes, the label and all labels the row may have",
     )
+    stream.add_argument(
+        "--dashboard",
+        type=Path,
+        metavar="PAGE",
+        help="HTML file that shows the running error, the last rows, kernels, memories and drift; written every few "
+        "seconds, and loaded again by the browser that shows it",
+    )
     stream.add_argument("--model", choices=STREAMS, default="online", help="default %(default)s")
     _describe_model(stream)
 

@@ -17,6 +17,7 @@ import numpy as np
 import kernsift
 
 from ..base.arrays import Array
+from ..display import StreamDashboard
 from . import table as _table
 from .models import CommandError, classes_of, feature_names, make_model, print_facts
 
@@ -35,6 +36,7 @@ class Stream:
         self.waiting: list[tuple[Array, Any]] = []  # of the warm-up
         self.learned = self.saved = 0
         self.judged, self.loss = 0, 0.0
+        self.page = None if options.dashboard is None else StreamDashboard(options.dashboard)
 
     def run(self, file: Iterable[str], out: TextIO) -> int:
         """Print a prediction for each row; return the exit code."""
@@ -63,6 +65,8 @@ class Stream:
                 self._warm()
             if self.model is not None and self.options.out is not None:
                 self._save()
+            if self.page is not None:
+                self.page.write(last=True)
         if not self.options.quiet:
             print_facts(self._facts(time.perf_counter() - begin), sys.stderr)
         return code
@@ -106,6 +110,8 @@ class Stream:
                 self.judged += 1
                 self.loss += float(predicted != y) if self.classes is not None else (predicted - y) ** 2
             self._learn(x, y)
+            if self.page is not None and predicted is not None:
+                self._show(y, predicted, others)
         if predicted is None:
             return ""
         if self.options.interval is None:
@@ -122,6 +128,11 @@ class Stream:
         if self.classes is None:
             return list(self.model.predict_interval_one(x, coverage))
         return self.model.classes_[self.model.predict_set_one(x, coverage)].tolist()
+
+    def _show(self, y: Any, predicted: Any, others: list[Any]) -> None:
+        assert self.page is not None
+        bounds = dict(zip(("lower", "upper"), others, strict=True)) if others and self.classes is None else {}
+        self.page.add(self.model, y, predicted, **bounds)
 
     def _learn(self, x: Array, y: Any) -> None:
         self.learned += 1

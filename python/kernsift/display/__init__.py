@@ -1,8 +1,10 @@
-"""Pictures of fitted estimators, in scikit-learn's manner.  Matplotlib is imported when one is drawn."""
+"""Pictures of fitted estimators, in scikit-learn's manner.  Matplotlib is imported when one is drawn;
+`StreamDashboard` needs none."""
 
 from ..subset.path_display import PruningPathDisplay
 from ._audit import AuditDisplay
 from ._basis_path import BasisPathDisplay
+from ._dashboard import StreamDashboard
 from ._dictionary import DictionaryDisplay
 from ._memories import MemoriesDisplay
 from ._prequential import PrequentialDisplay
@@ -17,5 +19,6 @@ __all__ = [
     "PrequentialDisplay",
     "PruningPathDisplay",
     "RaceDisplay",
+    "StreamDashboard",
     "WidthsDisplay",
 ]
