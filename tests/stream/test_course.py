@@ -201,6 +201,28 @@ def test_drift_is_noted_where_the_world_changes_and_nowhere_else(rng):
     assert np.square(error[-500:]).mean() < 0.2
 
 
+def test_after_drift_challengers_are_made_of_the_rows_since_then(rng, monkeypatch):
+    X, y = useful(4500, rng)
+    y[3000:] = np.sin(2 * X[3000:, 4]) * X[3000:, 5]
+    model, learned = OnlineLSSVMRegressor(max_basis=80), []
+    widths_from = OnlineLSSVMRegressor._widths_from
+
+    def noted(self, rows):
+        learned.append((self._course.changed, self._rows_learned(), rows.X))
+        return widths_from(self, rows)
+
+    monkeypatch.setattr(OnlineLSSVMRegressor, "_widths_from", noted)
+    model.prequential(X, y)
+    (changed,) = model.drift_
+    after = [(n, rows) for since, n, rows in learned if since == changed]
+    assert after[0][0] == changed + 2 * course.LOOK
+    assert len(after) > 1
+    for n, rows in after:
+        assert min(course.FEWEST, n - changed) <= len(rows) <= n - changed + course.LOOK
+        np.testing.assert_array_equal(rows, X[n - len(rows) : n])
+    assert all(since == 0 for since, n, _ in learned if n <= changed)
+
+
 def test_who_learns_widths_and_who_does_not(rng):
     X, y = useful(400, rng)
     for model in (

@@ -2,9 +2,10 @@
 
 A stream begins with its first row.  After 4, 8, ..., 128 rows it begins again from them, with the widths that the rows
 so far give.  Where widths are learned, a challenger is made from the last rows whenever half as many have come as the
-memories look back, with widths of its own.  It learns the same rows as the model and takes its place when its
-predictions were better.  Where the best memory forgets, another challenger follows it, one step from the model: all
-widths halved or doubled, or a third of the ridge or three times it, whichever is next in turn.
+memories look back, with widths of its own; after drift from the rows since then, and more often.  It learns the same
+rows as the model and takes its place when its predictions were better.  Where the best memory forgets, another
+challenger follows it, one step from the model: all widths halved or doubled, or a third of the ridge or three times it,
+whichever is next in turn.
 """
 
 from __future__ import annotations
@@ -280,7 +281,8 @@ class Course:
         if not settling and (memory < course.memory - np.log(FALL) or error > course.error + np.log(RISE)):
             settling = True
             drift = (*course.drift, self._core.rows_seen)[-MOST_NOTED:]
-            course = replace(course, drift=drift, changed=n, alike=False)
+            course = replace(course, drift=drift, changed=n, alike=False, trial=None)
+            self._challenger = None  # it was made of rows before the change
             if self._told is not None:
                 self._told(drift[-1])
         if not settling:
@@ -291,15 +293,23 @@ class Course:
     def _between(self, n: int) -> float:
         """Rows from one challenger to the next."""
         assert self._course is not None
-        memory = 0.5 * float(np.exp(self._course.memory))
-        return max(2 * LOOK, min(PART * (n - self._course.changed), MOST), memory)
+        since = n - self._course.changed
+        look_back = float(np.exp(self._course.memory))
+        return max(2 * LOOK, min(PART * since, MOST), 0.5 * min(look_back, since))
 
     def _challenge(self, n: int) -> None:
-        """Make a challenger from the kept rows, with widths learned from the last of them."""
+        """Make a challenger from the kept rows, with widths learned from the last of them.
+
+        After drift it learns the rows since then alone: from those before it would take over what has changed.
+        """
         assert self._course is not None
         kept, course = self._kept_rows(), replace(self._course, learned=n)
         self._course = course
         last = min(self._core.settings["kept_rows"] // 2, max(FEWEST, int(np.exp(course.memory))))
+        known = np.flatnonzero(kept.weight > 0)
+        since = n - course.changed + LOOK  # a change shows some rows later
+        if course.changed > 0 and since < len(known):
+            kept = Rows(*(np.ascontiguousarray(part[known[-since] :]) for part in kept))
         sample = Rows(*(part[np.flatnonzero(kept.weight > 0)[-last:]] for part in kept))
         try:
             found = self._widths_from(sample)
@@ -353,5 +363,6 @@ class Course:
             self._course = replace(course, alike=not course.alike)
         self._end_trial()
         memories, weights, _ = self._core.memories
-        if (won or not trial.step) and memories[int(np.argmax(weights))] < 1:
+        # after drift widths come first
+        if (won or not trial.step) and course.learned >= course.changed and memories[int(np.argmax(weights))] < 1:
             self._step(n)
