@@ -28,6 +28,7 @@ extensions = [
     "equation_map",
     "gallery_links",
     "mathml",
+    "plain_pages",
     "repository",
     "sphinx_design",
 ]
@@ -105,6 +106,8 @@ if gallery.is_dir():
 
 html_theme = "pydata_sphinx_theme"
 html_title = "kernsift"
+html_summary = "Sparse kernel least squares that learns online, stays small and says how sure it is (Python, C++ core)."
+html_favicon = "_static/logo.svg"
 html_static_path = ["_static"]
 html_css_files = ["kernsift.css"]
 html_math_renderer = "mathml"
@@ -113,7 +116,12 @@ html_copy_source = False
 templates_path = ["_templates"]
 html_sidebars = {"index": [], "choosing": []}
 html_theme_options = {
-    "logo": {"text": "kernsift"},
+    "logo": {
+        "text": f"kernsift {version}",
+        "image_light": "_static/logo.svg",
+        "image_dark": "_static/logo-dark.svg",
+        "alt_text": "kernsift, front page",
+    },
     "navbar_align": "left",
     "header_links_before_dropdown": 8,
     "navigation_with_keys": False,

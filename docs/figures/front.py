@@ -1,36 +1,39 @@
-"""The front page: the demo's stream, ours beside random features with a linear model by gradient steps."""
+"""The front page: error over a stream that drifts, and what a row costs, from the measured race."""
+
+import re
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-from common import BLUE, ORANGE, plain
-from kernsift.cli import demo as _demo
-from threadpoolctl import threadpool_limits
+from common import BLUE, GREEN, ORANGE, PURPLE
 
-ROWS, SEED = 8000, 7
-X, y = _demo.stream(ROWS, SEED)
-head = ROWS // 10
-figure, (above, below) = plt.subplots(2, 1, figsize=(6.4, 4.6), sharex=True, height_ratios=[2.2, 1])
-width = 400
-contenders = (
-    (_demo.Kernsift, "kernsift:\nOnlineLSSVMRegressor", BLUE, "-", (400, 0.018)),
-    (_demo.RandomFeaturesSGD, "scikit-learn:\nRBFSampler + SGDRegressor", ORANGE, "--", (4700, 0.2)),
+PAGE = Path(__file__).resolve().parents[2] / "bench" / "peers" / "RESULTS.md"
+section = re.search(r"(?ms)^## front: .*?(?=^## |\Z)", PAGE.read_text(encoding="utf-8"))[0]
+lines = [[cell.strip() for cell in line.strip("| \n").split("|")] for line in re.findall(r"(?m)^\|.*\|$", section)]
+names, cost, table = lines[0][1:], lines[2][1:], lines[3:]
+rows = np.array([int(line[0]) for line in table])
+errors = np.array([[float(cell) for cell in line[1:]] for line in table])
+microseconds = [float(cell.replace(",", "")) for cell in cost]
+
+figure, (left, right) = plt.subplots(1, 2, figsize=(8.0, 3.4), width_ratios=[1.9, 1])
+styles = [(BLUE, "-", 2.2), (GREEN, "-.", 1.4), (ORANGE, "--", 1.4), (PURPLE, ":", 1.6)]
+for curve, (colour, style, width) in zip(errors.T, styles, strict=True):
+    left.plot(rows, curve, style, color=colour, linewidth=width)
+change = rows[-1] // 2
+left.axvline(change, color="0.6", linewidth=0.8)
+left.set(xlabel="row", ylabel="error, in deviations of the target", ylim=(0, None), xlim=(0, rows[-1]))
+left.annotate("the series changes", (change, left.get_ylim()[1]), (4, -10), textcoords="offset points", color="0.35")
+places = np.arange(len(names))[::-1]
+right.barh(places, microseconds, color=[colour for colour, *_ in styles], height=0.5)
+for place, name, spent in zip(places, names, microseconds, strict=True):
+    right.annotate(
+        name, (1, place), (0, 15), textcoords="offset points", xycoords=("axes fraction", "data"), ha="right"
+    )
+    right.annotate(f"{spent:,.0f} µs", (spent, place), (3, 0), textcoords="offset points", va="center")
+right.set(
+    xscale="log",
+    xlabel="µs a row, learned and predicted",
+    yticks=[],
+    xlim=(min(microseconds) / 3, 8 * max(microseconds)),
 )
-for contender, name, colour, style, place in contenders:
-    with threadpool_limits(1):
-        settings = _demo.choose(contender, SEED, X[:head], y[:head], lambda n: None)
-        run = _demo.race(name, contender(SEED, **settings), settings, X, y, lambda n: None)
-    square = np.convolve(run.error[_demo.BLOCK :] ** 2, np.full(width, 1 / width), "valid")  # the first only teaches
-    above.plot(np.arange(len(square)) + _demo.BLOCK + width, np.sqrt(square), style, color=colour)
-    above.annotate(name, place, color=colour)
-    below.plot(np.arange(len(run.sizes)) * _demo.BLOCK, run.sizes, style, color=colour)
-for axes in (above, below):
-    axes.axvline(ROWS // 2, color="0.5", linewidth=0.8)
-    axes.set_yscale("log")
-    axes.grid(alpha=0.25)
-above.annotate("the stream changes", (ROWS // 2, 0.5), (-6, 0), textcoords="offset points", ha="right", color="0.35")
-above.set_ylim(0.014, 0.9)
-plain(above.yaxis, [0.03, 0.1, 0.3])
-plain(below.yaxis, [50, 100, 200])
-above.set_ylabel(f"RMSE of the last {width} rows")
-below.set_ylabel("kernels or features")
-below.set_xlabel("row")
+right.spines["left"].set_visible(False)
