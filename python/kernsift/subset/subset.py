@@ -89,7 +89,7 @@ class SubsetLSSVMRegressor(IncrementalRegression, Intervals, SubsetBase):
     noise : {"auto", "constant", "input"}, default="auto"
         Whether the noise depends on x.  "input": standard deviations and intervals follow a second model on the same
         kernels, of the logarithm of the squared errors of rows left out (:attr:`noise_` and the guide's page "How sure
-        is it"); predictions stay.  "auto": where rows left out are more likely so, by more than a standard error.
+        is it"); predictions stay.  "auto": where a hundred rows left out are likelier so, by over a standard error.
     n_jobs : int or None, default=None
         Threads for the sums, the factors and predictions; None is one, -1 all.  ``OMP_NUM_THREADS`` is honoured;
         results do not depend on the number.
