@@ -125,6 +125,73 @@ static inline void model_scores(const real* x, real* out) {
 #endif
 }
 
+// ---- deviation
+static inline void model_deviations(const real* x, real* out) { /* of a new observation, one an output */
+  const real unknown = model_unknown(x, FEATURES);
+  real w[KERNELS], sum = 1;
+#ifdef SPANNED
+  real rest = 1;
+#endif
+#ifdef VARYING
+  real level[OUTPUTS], f[OUTPUTS];
+#endif
+#ifdef STATIONARY
+  real z[FEATURES];
+#endif
+  int i, j, o;
+#ifdef STATIONARY
+  model_prepare(x, z);
+#endif
+#ifdef VARYING
+  model_scores(x, f);
+  for (o = 0; o < OUTPUTS; ++o) {
+    level[o] = model_level[o];
+    for (i = 0; i < OUTPUTS; ++i) level[o] += model_level_slopes[i][o] * f[i];
+  }
+#endif
+  for (i = 0; i < KERNELS; ++i) { /* w = L^-1 k */
+    real t = model_kernel(i, ROW);
+#ifdef VARYING
+    for (o = 0; o < OUTPUTS; ++o) level[o] += model_level_coef[i][o] * t;
+#endif
+#ifdef SPANNED
+    for (j = 0; j < i; ++j) t -= model_span[i * (i + 1) / 2 + j] * w[j];
+    w[i] = t / model_span[i * (i + 1) / 2 + i];
+    rest -= w[i] * w[i];
+#else
+    w[i] = t;
+#endif
+  }
+  for (i = 0; i < DIRECTIONS; ++i) {
+    real u = model_spread[i][0];
+    for (j = 0; j < KERNELS; ++j) u += model_spread[i][j + 1] * w[j];
+    sum += u * u;
+  }
+#ifdef SPANNED
+  if (rest > 0) sum += PRIOR * rest;
+#endif
+  sum = model_sqrt(sum);
+  for (o = 0; o < OUTPUTS; ++o) {
+    out[o] = model_deviation_scale[o] * sum + unknown;
+#ifdef VARYING
+    if (level[o] < model_lowest[o]) level[o] = model_lowest[o];
+    if (level[o] > model_highest[o]) level[o] = model_highest[o];
+    level[o] *= HALF;
+    out[o] *= level[o] < 0 ? model_exp(level[o]) : 1 / model_exp(-level[o]);
+#endif
+  }
+}
+
+// ---- deviation value
+static inline real model_predict_std(const real* x) {
+  real out;
+  model_deviations(x, &out);
+  return out;
+}
+
+// ---- deviation values
+static inline void model_predict_std(const real* x, real* out) { model_deviations(x, out); }
+
 // ---- state
 typedef struct {                  /* the caller's: copy it, keep it, one for each stream */
   real theta[DIMENSION][OUTPUTS]; /* coefficients of the coordinates */
