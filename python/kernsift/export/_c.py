@@ -65,8 +65,9 @@ def to_c(
         Constants (flash) and memory (stack, and the state with ``learn``) the target has; what does not fit is refused.
     std : bool, default=False
         Of a regressor, also ``<name>_predict_std``, the standard deviation of ``predict(X, return_std=True)`` (several
-        outputs: through a pointer).  It takes two triangles of the kernels as constants; not with ``learn``, where
-        they would change with every row.
+        outputs: through a pointer).  It takes two triangles of the kernels as constants.  With ``learn`` it follows
+        the state and no constants are added; it is then multiplied by a running scale, by which errors made before
+        their rows were learned were larger or smaller than predicted, as the intervals of streams are.
 
     Returns
     -------
@@ -94,8 +95,6 @@ def to_c(
         raise ValueError(f"dtype={dtype!r} must be 'float32' or 'float64'")
     if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
         raise ValueError(f"name={name!r} must be a C identifier that begins with a letter")
-    if std and learn:
-        raise ValueError("std=True is of a model that is fixed and learn=True of one that changes: write one of them")
     model = describe(estimator, "C")
     rows = model.probes if X is None else check_array(X, dtype=np.float64)
     if rows.shape[1] != model.n_features:
@@ -109,7 +108,9 @@ def to_c(
         given = rows.astype(dtype)
     _check_range(arithmetic, learner, given, dtype)
     flash, ram = _sizes(model, learner, dtype)
-    if spread is not None:
+    if spread is not None and learner is not None:
+        flash, ram = flash + 3 * model.n_outputs * given.itemsize, ram + 2 * model.n_outputs * given.itemsize
+    elif spread is not None:
         size, m = np.dtype(dtype).itemsize, len(spread.L)
         noise = 0 if spread.noise is None else spread.noise.coef.size + spread.noise.slopes.size + 3 * model.n_outputs
         flash += size * ((m * (m + 1) // 2 if spread.prior else 0) + spread.Q.size + model.n_outputs + noise)

@@ -102,7 +102,7 @@ def header(
         if deviation is not None:
             _deviation(w, arithmetic, deviation)
     else:
-        _learning(w, arithmetic, learner)
+        _learning(w, arithmetic, learner, deviation)
     _answers(w, model)
     w.parts.append(f"#endif /* {guard} */")
     return "\n\n".join(w.parts) + "\n"
@@ -180,7 +180,7 @@ def _deviation(w: _Writer, arithmetic: Arithmetic, deviation: Deviation) -> None
     w.section("deviation values" if len(deviation.scale) > 1 else "deviation value")
 
 
-def _learning(w: _Writer, arithmetic: Arithmetic, learner: Learner) -> None:
+def _learning(w: _Writer, arithmetic: Arithmetic, learner: Learner, deviation: Deviation | None) -> None:
     """Write the state, the outputs from it, and its update."""
     row = _kernel(w, arithmetic._kernel_term(), "")
     U, d = learner.factors
@@ -191,7 +191,17 @@ def _learning(w: _Writer, arithmetic: Arithmetic, learner: Learner) -> None:
     packed = np.concatenate([U[:j, j] for j in range(q)]) if q > 1 else np.zeros(1)
     w.array("first_u", packed)
     row["parts"] |= {"CONSTANT"} if bias else set()
-    w.section("state", **row, DIMENSION=q, PACKED=len(packed), BIAS=bias, LEAST=1e-30)
+    numbers: dict[str, Any] = {"DIMENSION": q, "PACKED": len(packed), "BIAS": bias, "LEAST": 1e-30}
+    if deviation is not None:
+        w.array("deviation_scale", deviation.scale)
+        w.array("first_squares", learner.scale[:, 0])
+        w.array("first_counted", learner.scale[:, 1])
+        row["parts"].add("SCALED")
+        numbers |= {"PRIOR": float(deviation.prior), "KEPT": 0.99, "MOST": 25.0}
+    w.section("state", **row, **numbers)
+    if deviation is not None:
+        w.section("deviation learning", **numbers)
+        w.section("deviation values" if len(deviation.scale) > 1 else "deviation value")
 
 
 def _label(value: Any) -> str:
