@@ -2,6 +2,7 @@
 #include "bind/bind.hpp"
 #include "core/ridge/evidence.hpp"
 #include "core/ridge/gcv.hpp"
+#include "core/ridge/noise_field.hpp"
 #include "core/ridge/ridge_problem.hpp"
 #include "core/ridge/temperature.hpp"
 #include "core/stream/set_coverage.hpp"
@@ -52,6 +53,32 @@ void bind_ridge(py::module_& m) {
       },
       py::arg("scores").noconvert(), py::arg("targets").noconvert(), py::arg("weights").noconvert(),
       py::arg("state").noconvert());
+  m.def(
+      "noise_field",
+      [](const Array& W, const Strided& L, const Array& predictions, const Array& scores, const Array& weight) {
+        const auto w = rows(W, -1, "W");
+        const auto f = rows(predictions, -1, "predictions");
+        const auto z = rows(scores, -1, "scores");
+        const auto v = vector(weight, w.rows(), "weight");
+        const auto factor = triangle(L, w.cols(), "L");
+        if (f.rows() != w.rows() || z.rows() != w.rows())
+          throw std::invalid_argument("predictions and scores must have one row per row of W");
+        NoiseField found;
+        {
+          py::gil_scoped_release unlocked;
+          found = noise_field(w, factor, f, z, v);
+        }
+        py::dict out;
+        out["coef"] = to_numpy(found.coef);
+        out["slopes"] = to_numpy(found.slopes);
+        out["intercept"] = vector_to_numpy(found.intercept);
+        out["level"] = to_numpy(found.level);
+        out["left_out"] = to_numpy(found.left_out);
+        out["alpha"] = found.alpha;
+        return out;
+      },
+      py::kw_only(), py::arg("W").noconvert(), py::arg("L"), py::arg("predictions").noconvert(),
+      py::arg("scores").noconvert(), py::arg("weight").noconvert());
   m.def(
       "log_evidence",
       [](double n, double cost, double log_det, double sum_log_weights) {

@@ -17,9 +17,13 @@ from kernsift import (
 from oracles.joint import covariance, gcv, log_evidence
 
 FAMILIES = {
-    "dense": lambda constant: LSSVMRegressor(gamma=1.0, alpha=0.3, fit_intercept=constant),
-    "isls": lambda constant: SparseLSSVMRegressor(gamma=1.0, alpha=0.3, max_basis=10, fit_intercept=constant),
-    "subset": lambda constant: SubsetLSSVMRegressor(gamma=1.0, alpha=0.3, basis=np.arange(12), fit_intercept=constant),
+    "dense": lambda constant: LSSVMRegressor(gamma=1.0, alpha=0.3, fit_intercept=constant, noise="constant"),
+    "isls": lambda constant: SparseLSSVMRegressor(
+        gamma=1.0, alpha=0.3, max_basis=10, fit_intercept=constant, noise="constant"
+    ),
+    "subset": lambda constant: SubsetLSSVMRegressor(
+        gamma=1.0, alpha=0.3, basis=np.arange(12), fit_intercept=constant, noise="constant"
+    ),
     "stream": lambda constant: OnlineLSSVMRegressor(
         gamma=1.0, alpha=0.3, max_basis=12, fit_intercept=constant, exact_rows=0, novelty_tol=1e-3
     ),
@@ -50,7 +54,7 @@ def test_covariance_is_that_of_the_full_matrix(family, constant, rng):
     expected = covariance(Q, cross, K_new, v, 0.3, constant) + np.eye(9)
     mean, found = model.predict(new, return_cov=True)
     np.testing.assert_array_equal(mean, model.predict(new))
-    unit = np.atleast_1d(model.noise_variance_ * np.asarray(model._std_factor()) ** 2)
+    unit = np.atleast_1d(model.noise_variance_ * model._std_factors(new, mean)[0] ** 2)
     np.testing.assert_allclose(found, expected[:, :, None] * unit, rtol=1e-6, atol=1e-8 * found.max())  # cond(K) 1e6
     std = model.predict(new, return_std=True)[1]
     np.testing.assert_allclose(np.einsum("iio->io", found), std**2, rtol=1e-9)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import sys
 import types
@@ -12,7 +13,20 @@ import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
-from support.export_cases import GAMMA, KERNELS, MAKERS, NEW, STATIONARY, THREE, X, Y, answer, error, fitted
+from support.export_cases import (
+    GAMMA,
+    KERNELS,
+    MAKERS,
+    NEW,
+    SEVERAL,
+    STATIONARY,
+    THREE,
+    X,
+    Y,
+    answer,
+    error,
+    fitted,
+)
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed: pip install 'kernsift[onnx]'")
 ort = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
@@ -293,3 +307,58 @@ def test_a_missing_extra_is_named(missing, call, monkeypatch):
     monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(ImportError, match=r"pip install 'kernsift\[onnx\]'"):
         call(fitted("online", "rbf"))
+
+
+DEVIATIONS = {
+    "online": lambda k: fitted("online", k),
+    "krls": lambda k: fitted("krls", k),
+    "dense": lambda k: fitted("dense", k),
+    "no constant": lambda k: kernsift.LSSVMRegressor(kernel=k, gamma=GAMMA, fit_intercept=False).fit(X, Y, WEIGHTS),
+    "isls": lambda k: kernsift.SparseLSSVMRegressor(kernel=k, gamma=GAMMA, max_basis=20).fit(X, SEVERAL, WEIGHTS),
+    "sls": lambda k: kernsift.SparseLSSVMRegressor(kernel=k, gamma=GAMMA, max_basis=20, method="sls").fit(X, Y),
+    "subset": lambda k: fitted("subset", k),
+    "without sums": lambda k: kernsift.SubsetLSSVMRegressor(
+        kernel=k, gamma=GAMMA, max_basis=30, keep_sums=False, random_state=0
+    ).fit(X, Y, WEIGHTS),
+    "orols": lambda k: kernsift.OROLSRegressor(kernel=k, gamma=GAMMA).fit(X, Y),
+}
+WEIGHTS = np.random.default_rng(3).choice([0.5, 1.0, 2.0], len(X))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("noise", ["constant", "input"])
+@pytest.mark.parametrize("maker", DEVIATIONS)
+def test_standard_deviations_are_the_second_output(maker, noise, dtype):
+    for kernel in STATIONARY if dtype == "float64" else STATIONARY[:1]:
+        estimator = DEVIATIONS[maker](kernel)
+        if "noise" in estimator.get_params():
+            estimator = copy.copy(estimator).set_params(noise=noise)
+        elif noise == "input":
+            continue
+        rows = NEW.astype(dtype)
+        model = to_onnx(estimator, dtype=dtype, std=True)
+        found = run(model, rows)
+        assert [o.name for o in model.graph.output] == ["variable", "standard_deviation"]
+        mean, std = (part.reshape(len(rows), -1) for part in estimator.predict(rows.astype(float), return_std=True))
+        assert found["standard_deviation"].dtype == dtype
+        assert error(found["variable"], mean) < TOL[dtype]
+        # in float64 the triangles of some thirty kernels lose four digits, and float32 has seven
+        assert error(found["standard_deviation"], std) < {"float32": 1e-6, "float64": 1e-10}[dtype]
+
+
+def test_what_has_no_deviation_to_export_says_so():
+    several = kernsift.OROLSRegressor(gammas=[0.1, 0.5], max_basis=15).fit(X, Y)
+    bank = kernsift.OnlineLSSVMRegressor(gamma=0.3, max_basis=20).partial_fit(X, Y)
+    small = kernsift.SubsetLSSVMRegressor(keep="predict", max_basis=20, random_state=0).fit(X, Y)
+    curved = kernsift.LSSVMRegressor(kernel="polynomial", degree=2).fit(X, Y)
+    for estimator, why in (
+        (fitted("subset classes", "rbf"), "needs a regressor with standard deviations"),
+        (fitted("selector", "rbf"), "needs a regressor with standard deviations"),
+        (several, "several: fit with gamma, not gammas"),
+        (bank, "forgetting=1.0"),
+        (small, "more than predictions do"),
+        (curved, "needs a kernel of a distance"),
+        (make_pipeline(StandardScaler(), kernsift.LSSVMRegressor()).fit(X, Y), "the regressor alone"),
+    ):
+        with pytest.raises(ValueError, match=why):
+            to_onnx(estimator, std=True)

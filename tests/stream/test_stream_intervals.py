@@ -116,6 +116,22 @@ def test_intervals_of_one_row_are_those_of_prequential_and_of_blocks(kind):
     assert isinstance(OnlineLSSVMRegressor().partial_fit(X, y).predict_interval_one(X[0], 0.8)[0], float)
 
 
+@pytest.mark.parametrize("kind", SETTINGS)
+def test_all_verbs_learn_the_same_widths(kind):
+    """Errors are compared with what was said before the row, also where an older row then leaves a window."""
+    X, y = stream(300)
+    said = OnlineLSSVMRegressor(**SETTINGS[kind]).partial_fit(X[:50], y[:50])
+    expected = said.prequential(X[50:], y[50:], coverage=0.9)
+    rows = OnlineLSSVMRegressor(**SETTINGS[kind]).partial_fit(X[:50], y[:50])
+    for i, (x, target) in enumerate(zip(X[50:], y[50:], strict=True)):
+        lower, upper = rows.predict_interval_one(x)
+        assert upper - lower == pytest.approx(expected.upper[i] - expected.lower[i], rel=1e-9)
+        rows.update(x, target)
+    blocks = OnlineLSSVMRegressor(**SETTINGS[kind]).partial_fit(X, y)
+    for model in (rows, blocks):
+        np.testing.assert_allclose(model.predict_interval(X[:9]), said.predict_interval(X[:9]), rtol=1e-9, atol=1e-9)
+
+
 def test_asking_for_an_interval_of_one_row_changes_nothing():
     X, y = stream(200)
     model = OnlineLSSVMRegressor(**SETTINGS["a bank"]).partial_fit(X, y)

@@ -68,24 +68,28 @@ void OnlineModel::learn_row(const double* x, Index row, const double* y, double 
       return journal_.record({Outcome::rejected_usefulness}, i, log);
     }
   }
-  if (v > 0) state_.forget_oldest();
   const Basis& basis = state_.basis();
   if (!coordinates_known_)
     basis.coordinates(prepared_, row, Eigen::Map<const RowMatrix>(x, 1, dictionary().kernel().n_features()),
                       one_.coordinates(basis.offset() + dictionary().padded()));
   coordinates_known_ = false;  // the basis may change
   const Sample sample{x, prepared_, row, dictionary().kernel().self(prepared_, row), one_.w.head(basis.dimension())};
-  const RowScalars look = this->look(sample, y, v, apriori);
+  const bool slides = v > 0 && !first && state_.window_is_full();
+  if (slides) {  // an interval was said before the oldest row is forgotten
+    state_.compare(state_.look(sample.w, sample.k_self, y, v).delta, y);
+    state_.forget_oldest();
+  }
+  const RowScalars look = this->look(sample, y, v, apriori, !slides);
   if (first) std::fill_n(apriori, n_outputs(), 0.0);  // nothing was known
   journal_.record(decide(look, sample, y, v), i, log);
   state_.renew_if_in_doubt();
   state_.check();
 }
 
-RowScalars OnlineModel::look(const Sample& sample, const double* y, double v, double* apriori) {
+RowScalars OnlineModel::look(const Sample& sample, const double* y, double v, double* apriori, bool compare) {
   const RowScalars row = state_.look(sample.w, sample.k_self, y, v);
   state_.apriori(y, apriori);
-  if (v > 0) state_.compare(row.delta, y);
+  if (v > 0 && compare) state_.compare(row.delta, y);
   return row;
 }
 

@@ -124,7 +124,7 @@ class OnlineModel {
   void learn_row(const double* x, Index row, const double* y, double v, double* apriori, Index i, const EventLog& log);
   const Posterior& leader() const { return state_.leader().posterior; }
   const LearnedRows& learned() const { return state_.decider().learned; }  // as the decider counts them
-  RowScalars look(const Sample& sample, const double* y, double v, double* apriori);
+  RowScalars look(const Sample& sample, const double* y, double v, double* apriori, bool compare = true);
   Event decide(const RowScalars& row, const Sample& sample, const double* y, double v);
   ConstVectorRef predicted_coordinates();
   // The model changes: before it does.

@@ -119,6 +119,7 @@ class StreamState {
 
   // --- the recent rows as all the model has seen: always of a window, and of any other model until more rows have come
   // than it keeps (window.cpp) ---
+  bool window_is_full() const { return window_.only && recent_.size() == recent_.capacity(); }
   // Of a window that is full: the row that makes room is unlearned, a normal step with minus its weight.
   void forget_oldest();
   void renew_from_rows();

@@ -14,7 +14,7 @@ constexpr double kMostDoubt = 1e-9;
 }  // namespace
 
 void StreamState::forget_oldest() {
-  if (!window_.only || recent_.size() < recent_.capacity()) return;
+  if (!window_is_full()) return;
   // Rounding does not fade: once in a window everything is computed afresh from the rows, O(m^2) a row.
   if (window_.forgotten >= recent_.capacity()) renew_from_rows();
   const Index oldest = recent_.oldest();

@@ -16,7 +16,6 @@ from .arrays import Array
 from .estimator import in_precision_of
 from .expansion import Expansion
 from .kernel import parameter, parameters, warn_of_scales
-from .left_out import LeftOut, check_coverage
 from .memory import check_memory
 from .probabilities import softmax
 from .validation import (
@@ -108,9 +107,9 @@ class Regression(RegressorMixin, Supervised):
         """Mean and variance of a new observation at each row, (n, outputs)."""
         raise NotImplementedError
 
-    def _std_factor(self) -> Any:
-        """Factor that makes the standard deviations right on average, one an output."""
-        return 1.0
+    def _std_factors(self, X: Array, mean: Array) -> Array:
+        """What the standard deviations at rows of these predictions are multiplied with: (n, outputs), or (1, 1)."""
+        return np.ones((1, 1))
 
     def _mean_and_covariance(self, X: Array) -> tuple[Array, Array, Array]:
         """Mean (n, outputs), covariance of new observations without their noise (outputs, n, n), and noise (outputs,).
@@ -129,7 +128,8 @@ class Regression(RegressorMixin, Supervised):
         mean, covariance, own = self._mean_and_covariance(rows)
         if noise:
             covariance[:, np.arange(len(rows)), np.arange(len(rows))] += own[:, None]
-        return mean, covariance * np.reshape(np.asarray(self._std_factor()) ** 2, (-1, 1, 1))
+        factors = self._std_factors(rows, mean).T
+        return mean, covariance * factors[:, :, None] * factors[:, None, :]
 
     def predict(self, X: ArrayLike, return_std: bool = False, return_cov: bool = False) -> Any:
         """Predict, optionally with the standard deviation of a new observation, or the covariance of several.
@@ -141,7 +141,8 @@ class Regression(RegressorMixin, Supervised):
             Also the standard deviation: that of the model, of what the basis does not span at x, and of the noise,
             together (Jung & Polani 2006, the augmented predictive variance).  Far from the basis it returns to the
             prior's; that of OROLS, which has no prior, to that of the constant.  Of batch models one factor makes it
-            right on average over rows of the fit, each left out.
+            right on average over rows of the fit, each left out, and where their noise depends on x (``noise_``)
+            another one follows it.
         return_cov : bool, default=False
             Also the covariance of new observations at the rows, one of each: its diagonal is the square of ``std``.
 
@@ -162,8 +163,9 @@ class Regression(RegressorMixin, Supervised):
         if not return_std:
             return in_precision_of(X, self._columns(self._scores(X)))
         self._needs_all("the standard deviation")
-        mean, variance = self._mean_and_variance(self._rows(X))
-        return in_precision_of(X, self._columns(mean), self._columns(np.sqrt(variance) * self._std_factor()))
+        rows = self._rows(X)
+        mean, variance = self._mean_and_variance(rows)
+        return in_precision_of(X, self._columns(mean), self._columns(np.sqrt(variance) * self._std_factors(rows, mean)))
 
     def sample_y(self, X: ArrayLike, n_samples: int = 1, random_state: Any = 0, *, noise: bool = True) -> NDArray[Any]:
         """Draw new observations at the rows, jointly.
@@ -195,50 +197,6 @@ class Regression(RegressorMixin, Supervised):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
-
-
-class Intervals(Regression):
-    """Standard deviations and intervals calibrated by rows of the fit, each left out."""
-
-    _calibration: LeftOut | None = None
-
-    def _left_out(self) -> LeftOut | None:
-        """Standardised errors of these rows; None of a model saved by an older version."""
-        return self._calibration
-
-    def _std_factor(self) -> Any:
-        left_out = self._left_out()
-        return 1.0 if left_out is None else left_out.rms
-
-    def predict_interval(self, X: ArrayLike, coverage: float = 0.9) -> tuple[Any, Any]:
-        """Return an interval for a new observation at each row.
-
-        It is as many standard deviations wide to both sides as contain ``coverage`` of the rows of the fit, each
-        left out, whatever the distribution of the errors.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        coverage : float, default=0.9
-            Probability with which an interval contains its observation, on average over rows like those of the fit.
-
-        Returns
-        -------
-        lower, upper : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        """
-        coverage = check_coverage(coverage)
-        self = at_this_moment(self)
-        self._fitted()
-        self._needs_all("predict_interval")
-        mean, variance = self._mean_and_variance(self._rows(X))
-        left_out = self._left_out()
-        if left_out is None:
-            raise ValueError(
-                "predict_interval needs errors of rows left out, which this model does not have: it was saved by an "
-                "older version; fit it again"
-            )
-        half = np.sqrt(variance) * left_out.quantile(coverage)
-        return in_precision_of(X, self._columns(mean - half), self._columns(mean + half))
 
 
 @parameters

@@ -14,11 +14,12 @@ from .. import _core
 from ..base.arrays import Array
 from ..base.canonical import Table, canonical_table, draw_seed
 from ..base.expansion import Expansion, KernelExpansion
+from ..base.intervals import Intervals
 from ..base.kernel import SCALES, parameter, parameters, resolve_gamma, wants_learning
 from ..base.left_out import LeftOut
 from ..base.probabilities import fit_temperature, softmax
 from ..base.sets import LeftOutSets
-from ..base.targets import Intervals, Rows
+from ..base.targets import Rows
 from ..base.validation import (
     POSITIVE,
     check_rows,

@@ -76,6 +76,7 @@ class _DenseLSSVM(BatchLSSVM):
         return self._dense_covariance(self._factor(), self._merged()[2], X)
 
 
+@parameters
 class LSSVMRegressor(BatchRegressor, _DenseLSSVM):
     """Least-squares support vector regression with a kernel on every row.
 
@@ -107,6 +108,8 @@ class LSSVMRegressor(BatchRegressor, _DenseLSSVM):
         on top of ``sample_weight``, fitted again until they settle.
     fit_intercept : bool, default=True
         The unpenalised constant b.
+    noise : {"auto", "constant", "input"}, default="auto"
+        Whether the noise depends on x, as in :class:`SubsetLSSVMRegressor`.
     validation : {"random", "time"}, list of (train, test) or array of shape (n_samples,), default="random"
         Rows that kernel="auto" holds out, as in :class:`SubsetLSSVMRegressor`.
     categorical_features, periods
@@ -133,6 +136,8 @@ class LSSVMRegressor(BatchRegressor, _DenseLSSVM):
         Weights in use: ``sample_weight``, times the robust ones.
     cost_, noise_variance_, gcv_, log_evidence_ : float or ndarray
         Minimum of the objective, the noise variance estimated from it, and two scores of the model as a whole.
+    noise_ : str
+        "input" where the noise of an output depends on x, else "constant".
     n_basis_, n_samples_seen_ : int
 
     Notes
@@ -167,6 +172,9 @@ class LSSVMRegressor(BatchRegressor, _DenseLSSVM):
     >>> model.sample_y(X[::20], n_samples=2, random_state=0, noise=False).shape
     (10, 2)
     """
+
+    def _left_out_rows(self) -> Array:
+        return np.ascontiguousarray(self.basis_vectors_[self._merged()[1]])
 
 
 @parameters

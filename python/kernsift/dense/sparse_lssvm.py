@@ -14,13 +14,15 @@ from .. import _core
 from ..base.arrays import Array
 from ..base.canonical import Table, canonical_table
 from ..base.kernel import parameter, parameters
-from ..base.left_out import LeftOut, kernels_on
+from ..base.left_out import LeftOut
 from ..base.memory import ROW_VECTORS, check_memory
+from ..base.noise import NoiseField
 from ..base.targets import Rows
 from ..base.validation import COUNT, NOT_NEGATIVE, Interval, RealNotInt
 from ..select.selectors import select
 from ..select.task import Task
 from .base import BatchClassifier, BatchLSSVM, BatchRegressor
+from .sparse_left_out import rows_left_out
 
 METHODS = ("isls", "sls")
 PRUNINGS = ("cost", "coefficient")
@@ -281,43 +283,32 @@ class _Pruned(BatchRegressor, _SparseLSSVM):
     """What calibrates a pruned regressor."""
 
     def _finish(self) -> None:
-        self._left_out()
+        self._noise_field()
+
+    def _left_out_rows(self) -> Array:
+        return np.ascontiguousarray(self._training[0][self._sample_weight > 0])
+
+    def _noise_field(self) -> NoiseField | None:
+        solved = self._solved()
+        if "noise" not in solved:
+            if not hasattr(self, "_training"):  # a file of an older version
+                return None
+            solved["noise"] = super()._noise_field()
+        field: NoiseField | None = solved["noise"]
+        return field
 
     def _left_out(self) -> LeftOut | None:
         solved = self._solved()
         if "scores" not in solved:
             if not hasattr(self, "_training"):  # a file of an older version
                 return None
-            errors, model, weight = self._rows_left_out(solved)
+            errors, model, weight = rows_left_out(self, self._left_out_rows(), solved)
             found = LeftOut.of(errors, model, self._fitted().noise_variance, weight)
             solved["scores"], solved["counts"] = found.scores, found.weight
         return LeftOut(solved["scores"], solved["counts"])
 
-    def _rows_left_out(self, solved: dict[str, Any]) -> tuple[Array, Array, Array]:
-        """Errors of the rows of positive weight, each left out, the model's variance there, and the given weights.
 
-        With a row goes the kernel on it.
-        """
-        used, unit = np.flatnonzero(self._sample_weight > 0), self._units_left_out()
-        X = np.ascontiguousarray(self._training[0][used])
-        if "weight" in solved:  # SLS: rows without a kernel had no part, and a kernel goes with its row
-            model = (1.0 - unit.slack) / (unit.leaves * unit.slack)
-            out = unit.slack == 1.0
-            model[out] = self._relative_variance(np.ascontiguousarray(X[out])) - 1.0
-            return unit.errors, model, unit.given
-        vectors = np.ascontiguousarray(self.basis_vectors_[solved["pivots"]])
-        basis = {"kernel": self._kernel(), "vectors": vectors, "L": solved["L"]}
-        Y, v = np.ascontiguousarray(self._training[1][used]), np.ascontiguousarray(self.weights_[used])
-        offset = v @ Y / v.sum()
-        rows: dict[str, Any] = {"X": X, "Y": Y, "weight": v, "offset": offset}
-        sums = _core.normal_sums(**basis, **rows, fast=False, whitened=True)
-        facts: dict[str, Any] = {"count": len(X), "precision": 0.0, "fit_intercept": self._has_intercept}
-        problem = _core.RidgeProblem(**sums, offset=offset, **facts)
-        own = kernels_on(vectors, X, self._sample_weight[used])
-        found = problem.left_out(**basis, X=X, Y=Y, leaves=unit.leaves, own=own, alpha=self.alpha_)
-        return *found, unit.given
-
-
+@parameters
 class SparseLSSVMRegressor(_Pruned):
     """Least-squares support vector regression on a few kernels, pruned from many along an exact path.
 
@@ -357,6 +348,8 @@ class SparseLSSVMRegressor(_Pruned):
         The unpenalised constant b.
     keep_path : bool, default=True
         Keep the coefficients of all models of the path and the rows of the fit, for `at_size`.
+    noise : {"auto", "constant", "input"}, default="auto"
+        Whether the noise depends on x, as in :class:`SubsetLSSVMRegressor`.
     validation : {"random", "time"}, list of (train, test) or array of shape (n_samples,), default="random"
         Rows that kernel="auto" holds out, as in :class:`SubsetLSSVMRegressor`.
     categorical_features, periods
@@ -376,7 +369,7 @@ class SparseLSSVMRegressor(_Pruned):
         of n kernels has the rows ``kernels[:n]``.
     loo_residuals_, residuals_ : ndarray of the shape of y
         Errors of the rows of the fit, each left out and not: exact for the given kernels, whose choice saw all rows.
-    alpha_, gamma_, loo_grid_, weights_, cost_, noise_variance_, n_basis_, n_samples_seen_
+    alpha_, gamma_, loo_grid_, weights_, cost_, noise_variance_, noise_, n_basis_, n_samples_seen_
         As in :class:`LSSVMRegressor`.
 
     Notes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from ..base.validation import check_array
 from ..io.atomic_write import write_whole
 from ..stream.online_model import OnlineModel
 from . import _c_text as text
+from ._deviation import Deviation, deviation
 from ._emulate import Arithmetic
 from ._learner import Learner
 from ._model import Model, describe
@@ -31,6 +33,7 @@ def to_c(
     X: ArrayLike | None = None,
     max_bytes: int | None = None,
     max_ram: int | None = None,
+    std: bool = False,
 ) -> str:
     """Write a fitted estimator as a C99 header for a microcontroller: no library, no malloc, no global state.
 
@@ -60,6 +63,11 @@ def to_c(
         Rows the header's error is measured on; by default the basis vectors and points between them.
     max_bytes, max_ram : int, optional
         Constants (flash) and memory (stack, and the state with ``learn``) the target has; what does not fit is refused.
+    std : bool, default=False
+        Of a regressor, also ``<name>_predict_std``, the standard deviation of ``predict(X, return_std=True)`` (several
+        outputs: through a pointer).  It takes two triangles of the kernels as constants.  With ``learn`` it follows
+        the state and no constants are added; it is then multiplied by a running scale, by which errors made before
+        their rows were learned were larger or smaller than predicted, as the intervals of streams are.
 
     Returns
     -------
@@ -91,12 +99,22 @@ def to_c(
     rows = model.probes if X is None else check_array(X, dtype=np.float64)
     if rows.shape[1] != model.n_features:
         raise ValueError(f"X has {rows.shape[1]} features but the model was fitted with {model.n_features}")
+    spread = deviation(estimator, rows) if std else None
+    if spread is not None:
+        model = _in_order_of(spread, model)
     learner = _learner(estimator, model) if learn else None
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is named by the check
         arithmetic = Arithmetic(model, dtype)
         given = rows.astype(dtype)
     _check_range(arithmetic, learner, given, dtype)
     flash, ram = _sizes(model, learner, dtype)
+    if spread is not None and learner is not None:
+        flash, ram = flash + 3 * model.n_outputs * given.itemsize, ram + 2 * model.n_outputs * given.itemsize
+    elif spread is not None:
+        size, m = np.dtype(dtype).itemsize, len(spread.L)
+        noise = 0 if spread.noise is None else spread.noise.coef.size + spread.noise.slopes.size + 3 * model.n_outputs
+        flash += size * ((m * (m + 1) // 2 if spread.prior else 0) + spread.Q.size + model.n_outputs + noise)
+        ram += size * (m + 3 * model.n_outputs)
     _check_room(model, "constants", flash, max_bytes, "max_bytes", dtype)
     _check_room(model, "memory while running", ram, max_ram, "max_ram", dtype)
 
@@ -113,6 +131,11 @@ def to_c(
         "Freestanding C99: no library function is called (a compiler may call memcpy or memset).",
     ]
     problems = [_problem(f"predicting on the target in {dtype}", error, "")]
+    if spread is not None:
+        truth = spread.at(given.astype(np.float64), model.scores(given.astype(np.float64)))
+        lost = float(np.abs(arithmetic.deviations(spread, given) - truth).max() / truth.max())
+        notes.append(f"Standard deviations: largest error {lost:.1e} of the largest.")
+        problems.append(_problem(f"the standard deviation in {dtype}", lost, ""))
     if learner is not None:
         steps, lost = arithmetic.learning_error(learner, given)
         condition = f" (condition of the state {learner.condition:.1e})"
@@ -123,10 +146,20 @@ def to_c(
         advice += ", or use dtype='float64'" * (dtype == "float32")
         notes.append(f"WARNING: {advice}")
         warnings.warn(advice, UserWarning, stacklevel=2)
-    header = text.header(model, arithmetic, learner, name, dtype, notes)
+    header = text.header(model, arithmetic, learner, name, dtype, notes, spread)
     if path is not None:
         write_whole(path, header.encode("utf-8"))
     return header
+
+
+def _in_order_of(spread: Deviation, model: Model) -> Model:
+    """The model with its vectors in the order of the triangles."""
+    term = model.terms[0] if len(model.terms) == 1 else None
+    if term is None or term.kernel.name == "linear":
+        raise ValueError("std=True needs kernels that are not linear: write without it")
+    place = {row.tobytes(): i for i, row in enumerate(term.vectors)}
+    order = [place[row.tobytes()] for row in spread.term.vectors]
+    return replace(model, terms=(replace(term, vectors=spread.term.vectors, coef=term.coef[order]),))
 
 
 def _many(n: int, what: str) -> str:

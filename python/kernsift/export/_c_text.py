@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import __version__
+from ._deviation import Deviation
 from ._emulate import FAR, Arithmetic
 from ._learner import Learner
 from ._model import Model, Warping
@@ -74,7 +75,13 @@ class _Writer:
 
 
 def header(
-    model: Model, arithmetic: Arithmetic, learner: Learner | None, name: str, dtype: str, notes: list[str]
+    model: Model,
+    arithmetic: Arithmetic,
+    learner: Learner | None,
+    name: str,
+    dtype: str,
+    notes: list[str],
+    deviation: Deviation | None = None,
 ) -> str:
     """Compose the whole file."""
     sizes = {"FEATURES": model.n_features, "OUTPUTS": model.n_outputs, "KERNELS": model.n_basis}
@@ -88,22 +95,25 @@ def header(
     w.parts.append("/* Written by kernsift " + __version__ + ".\n" + "\n".join(f" * {n}" for n in note_lines) + "\n */")
     w.parts.append(f"#ifndef {guard}\n#define {guard}")
     w.parts.append("\n".join(f"#define {name.upper()}_{key} {value}" for key, value in sizes.items()))
-    _mathematics(w, model)
+    _mathematics(w, model, deviation)
     w.section("unknown")
     if learner is None:
         _fixed(w, model, arithmetic)
+        if deviation is not None:
+            _deviation(w, arithmetic, deviation)
     else:
-        _learning(w, arithmetic, learner)
+        _learning(w, arithmetic, learner, deviation)
     _answers(w, model)
     w.parts.append(f"#endif /* {guard} */")
     return "\n\n".join(w.parts) + "\n"
 
 
-def _mathematics(w: _Writer, model: Model) -> None:
+def _mathematics(w: _Writer, model: Model, deviation: Deviation | None) -> None:
     """Write exp and sqrt, where they are used."""
     single = w.dtype == "float32"
     kinds = {term.kernel.name for term in model.terms}
-    if kinds & set(_KERNEL) or model.temperature is not None:
+    varies = deviation is not None and deviation.noise is not None
+    if kinds & set(_KERNEL) or model.temperature is not None or varies:
         factorials = np.cumprod(np.arange(1, 8 if single else 14, dtype=np.float64))
         last, *others = (1 / factorials[::-1]).tolist()
         horner = ";\n  ".join(f"p = p * r + {w.number(f)}" for f in [*others, 1.0])
@@ -112,7 +122,7 @@ def _mathematics(w: _Writer, model: Model) -> None:
         low = -2.12194440e-4 if single else 1.90821492927058770002e-10
         log2e, lowest = float(1 / np.log(2)), -87.0 if single else -708.0
         w.section("exp", LAST=last, HALF=0.5, LOWEST=lowest, LOG2E=log2e, HIGH=high, LOW=low, HORNER=horner)
-    if kinds & {"matern32", "matern52"}:
+    if kinds & {"matern32", "matern52"} or deviation is not None:
         w.section("sqrt", HALF=0.5, QUARTER=0.25, ROUNDS=4 if single else 6)
 
 
@@ -150,7 +160,27 @@ def _fixed(w: _Writer, model: Model, arithmetic: Arithmetic) -> None:
     w.section("scores", parts={"ANY"} if terms else set(), TERMS=";\n  ".join(terms))
 
 
-def _learning(w: _Writer, arithmetic: Arithmetic, learner: Learner) -> None:
+def _deviation(w: _Writer, arithmetic: Arithmetic, deviation: Deviation) -> None:
+    """Write the standard deviations."""
+    parts = {"STATIONARY"} if arithmetic.terms[0]["kind"] != "polynomial" else set()
+    if deviation.prior:
+        parts.add("SPANNED")
+        w.array("span", deviation.L[np.tril_indices(len(deviation.L))])
+    w.array("spread", np.atleast_2d(deviation.Q))
+    w.array("deviation_scale", deviation.scale)
+    if deviation.noise is not None:
+        parts.add("VARYING")
+        noise = deviation.noise
+        for name, values in (("level_coef", noise.coef), ("level_slopes", noise.slopes)):
+            w.array(name, np.atleast_2d(values))
+        for name, values in (("level", noise.intercept), ("lowest", noise.low), ("highest", noise.high)):
+            w.array(name, values)
+    row = "z" if "STATIONARY" in parts else "x"
+    w.section("deviation", "", parts, ROW=row, DIRECTIONS=len(deviation.Q), PRIOR=float(deviation.prior), HALF=0.5)
+    w.section("deviation values" if len(deviation.scale) > 1 else "deviation value")
+
+
+def _learning(w: _Writer, arithmetic: Arithmetic, learner: Learner, deviation: Deviation | None) -> None:
     """Write the state, the outputs from it, and its update."""
     row = _kernel(w, arithmetic._kernel_term(), "")
     U, d = learner.factors
@@ -161,7 +191,17 @@ def _learning(w: _Writer, arithmetic: Arithmetic, learner: Learner) -> None:
     packed = np.concatenate([U[:j, j] for j in range(q)]) if q > 1 else np.zeros(1)
     w.array("first_u", packed)
     row["parts"] |= {"CONSTANT"} if bias else set()
-    w.section("state", **row, DIMENSION=q, PACKED=len(packed), BIAS=bias, LEAST=1e-30)
+    numbers: dict[str, Any] = {"DIMENSION": q, "PACKED": len(packed), "BIAS": bias, "LEAST": 1e-30}
+    if deviation is not None:
+        w.array("deviation_scale", deviation.scale)
+        w.array("first_squares", learner.scale[:, 0])
+        w.array("first_counted", learner.scale[:, 1])
+        row["parts"].add("SCALED")
+        numbers |= {"PRIOR": float(deviation.prior), "KEPT": 0.99, "MOST": 25.0}
+    w.section("state", **row, **numbers)
+    if deviation is not None:
+        w.section("deviation learning", **numbers)
+        w.section("deviation values" if len(deviation.scale) > 1 else "deviation value")
 
 
 def _label(value: Any) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.arrays import Array
+from ._deviation import Deviation
 from ._learner import Learner
 from ._model import Model, Term, Warping
 
@@ -104,6 +105,34 @@ class Arithmetic:
                 coef = term["coef"].astype(self.dtype)
                 for i in range(len(coef)):
                     out += self.kernel_row(term, i, x)[:, None] * coef[i]
+        return out.astype(np.float64)
+
+    def deviations(self, deviation: Deviation, x: NDArray[Any]) -> Array:
+        """Standard deviations of the header for rows in its type."""
+        real, term = self.dtype, self.terms[0]
+        L, Q = deviation.L.astype(real), deviation.Q.astype(real)
+        w = np.empty((len(x), len(L)), real)
+        level: Any = None
+        if deviation.noise is not None:
+            f = self.scores(x).astype(real)
+            level = deviation.noise.intercept.astype(real) + f @ deviation.noise.slopes.astype(real)
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            for i in range(len(L)):
+                t = self.kernel_row(term, i, x)
+                if deviation.noise is not None:
+                    level = level + t[:, None] * deviation.noise.coef[i].astype(real)
+                if deviation.prior:
+                    for j in range(i):
+                        t = t - L[i, j] * w[:, j]
+                    t = t / L[i, i]
+                w[:, i] = t
+            total = real(1) + ((Q[:, 0] + w @ Q[:, 1:].T) ** 2).sum(axis=1)
+            if deviation.prior:
+                total = total + real(deviation.prior) * np.maximum(real(1) - (w**2).sum(axis=1), real(0))
+            out = np.sqrt(total)[:, None] * deviation.scale.astype(real)
+            if deviation.noise is not None:
+                low, high = deviation.noise.low.astype(real), deviation.noise.high.astype(real)
+                out = out * np.exp(real(0.5) * np.clip(level, low, high))
         return out.astype(np.float64)
 
     # --- with a state that learns ---

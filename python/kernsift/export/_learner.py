@@ -22,12 +22,13 @@ class Learner:
     theta: Array  # (dimension, outputs)
     C: Array
     noise: Array  # of the targets, for the rehearsal
+    scale: Array  # (outputs, 2): discounted sum of the squares of standardised errors, and their number
 
     @classmethod
     def of(cls, estimator: Any) -> Self:
         state = estimator._fitted().state()
         noise = np.maximum(np.atleast_1d(estimator._fitted().noise_variance), 0.0)
-        return cls(state["factor"], state["theta"], state["inverse"], noise)
+        return cls(state["factor"], state["theta"], state["inverse"], noise, state["coverage"][:, :2])
 
     @property
     def dimension(self) -> int:

@@ -11,6 +11,7 @@ from sklearn.pipeline import Pipeline
 from .. import __version__
 from ..base.validation import check_array
 from ..io.atomic_write import write_whole
+from ._deviation import deviation
 from ._model import Model, describe
 from ._onnx_graph import build, choose_compute, import_onnx, measured
 from ._skl2onnx import convert_pipeline
@@ -27,6 +28,7 @@ def to_onnx(
     compute: str = "auto",
     X: ArrayLike | None = None,
     max_bytes: int | None = None,
+    std: bool = False,
 ) -> Any:
     """Write a fitted estimator as an ONNX model, opset 13.
 
@@ -49,6 +51,9 @@ def to_onnx(
         Rows on which that is measured; by default the basis vectors and points between them.
     max_bytes : int, optional
         Room on the target; a larger model is refused.
+    std : bool, default=False
+        Of a regressor, also the output ``standard_deviation`` (n, outputs), that of ``predict(X, return_std=True)``,
+        computed in float64 whatever ``compute``: it takes two squares of the kernels more.
 
     Returns
     -------
@@ -78,6 +83,8 @@ def to_onnx(
             raise ValueError(f"{name}={value!r} must be one of {list(allowed)}")
     import_onnx()
     if isinstance(estimator, Pipeline):
+        if std:
+            raise ValueError("std=True takes the regressor alone: export the last step of the pipeline by itself")
         proto = convert_pipeline(estimator, dtype)
     else:
         model = describe(estimator, "ONNX")
@@ -86,7 +93,7 @@ def to_onnx(
         # 8 bytes a number and some kilobytes of graph: refused before protobuf fails half-way
         _check_size(8 * sum(t.vectors.size + t.coef.size for t in model.terms), _PROTOBUF_BYTES, model)
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is found by measuring
-            proto = build(model, dtype, inner, __version__)
+            proto = build(model, dtype, inner, __version__, deviation(estimator, rows) if std else None)
         error = measured(model, proto, dtype, rows)
         if not np.isfinite(error):
             raise ValueError(

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..base.arrays import Array
 from ..base.optional import optional
+from ._deviation import Deviation
 from ._model import Model, Term
 
 # Every operator used keeps its form from here on.
@@ -134,6 +135,35 @@ def add_scores(graph: Graph, x: str, model: Model, dtype: str) -> str:
     return graph.op("Add", total, graph.constant(model.intercept.astype(dtype)))
 
 
+def add_deviation(graph: Graph, x: str, scores: str, of: Deviation) -> str:
+    """Add the standard deviations, (n, outputs), computed in float64."""
+
+    def const(value: ArrayLike) -> str:
+        return graph.constant(np.asarray(value, dtype=np.float64))
+
+    def sum_of_squares(values: str, columns: int) -> str:
+        return graph.op("MatMul", graph.op("Mul", values, values), const(np.ones((columns, 1))))
+
+    inverse, folded = of.folded
+    if of.term.kernel.name == "linear":
+        k = graph.op("MatMul", x, const(of.term.vectors.T))
+    else:
+        k = _kernel_block(graph, x, of.term, "float64")
+    u = graph.op("Add", graph.op("MatMul", k, const(folded)), const(of.Q[:, 0]))
+    relative = graph.op("Add", sum_of_squares(u, len(of.Q)), const(1.0))
+    if of.prior:
+        w = sum_of_squares(graph.op("MatMul", k, const(inverse)), len(of.L))
+        rest = graph.op("Max", graph.op("Sub", const(1.0), w), const(0.0))  # k(x, x) = 1
+        relative = graph.op("Add", relative, graph.op("Mul", rest, const(of.prior)))
+    out = graph.op("Mul", graph.op("Sqrt", relative), const(of.scale[None]))
+    if of.noise is None:
+        return out
+    level = graph.op("Add", graph.op("MatMul", k, const(of.noise.coef)), const(of.noise.intercept))
+    level = graph.op("Add", level, graph.op("MatMul", scores, const(of.noise.slopes)))
+    level = graph.op("Min", graph.op("Max", level, const(of.noise.low)), const(of.noise.high))
+    return graph.op("Mul", out, graph.op("Exp", graph.op("Mul", level, const(0.5))))
+
+
 def both_columns(graph: Graph, scores: str, model: Model) -> str:
     """Add one column a class."""
     return graph.op("Concat", graph.op("Neg", scores), scores, axis=1) if model.n_outputs == 1 else scores
@@ -155,7 +185,7 @@ def label_constant(model: Model) -> NDArray[Any]:
     return np.array([str(c) for c in classes], dtype=object)
 
 
-def build(model: Model, dtype: str, compute: str, version: str) -> Any:
+def build(model: Model, dtype: str, compute: str, version: str, deviation: Deviation | None = None) -> Any:
     onnx = import_onnx()
     graph = OwnGraph()
     real = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
@@ -185,6 +215,13 @@ def build(model: Model, dtype: str, compute: str, version: str) -> Any:
     else:
         out(scores, "variable")
         outputs = [info("variable", real, [None, model.n_outputs])]
+        if deviation is not None:
+            double = onnx.TensorProto.DOUBLE
+            exact = "X" if dtype == "float64" else graph.op("Cast", "X", to=double)
+            precise = scores if compute == "float64" else graph.op("Cast", scores, to=double)
+            found = add_deviation(graph, exact, precise, deviation)
+            graph.op("Cast", found, to=real, output="standard_deviation")
+            outputs.append(info("standard_deviation", real, [None, model.n_outputs]))
     proto = onnx.helper.make_model(
         onnx.helper.make_graph(
             graph.nodes, "kernsift", [info("X", real, [None, model.n_features])], outputs, graph.constants

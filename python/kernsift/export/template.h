@@ -125,11 +125,82 @@ static inline void model_scores(const real* x, real* out) {
 #endif
 }
 
+// ---- deviation
+static inline void model_deviations(const real* x, real* out) { /* of a new observation, one an output */
+  const real unknown = model_unknown(x, FEATURES);
+  real w[KERNELS], sum = 1;
+#ifdef SPANNED
+  real rest = 1;
+#endif
+#ifdef VARYING
+  real level[OUTPUTS], f[OUTPUTS];
+#endif
+#ifdef STATIONARY
+  real z[FEATURES];
+#endif
+  int i, j, o;
+#ifdef STATIONARY
+  model_prepare(x, z);
+#endif
+#ifdef VARYING
+  model_scores(x, f);
+  for (o = 0; o < OUTPUTS; ++o) {
+    level[o] = model_level[o];
+    for (i = 0; i < OUTPUTS; ++i) level[o] += model_level_slopes[i][o] * f[i];
+  }
+#endif
+  for (i = 0; i < KERNELS; ++i) { /* w = L^-1 k */
+    real t = model_kernel(i, ROW);
+#ifdef VARYING
+    for (o = 0; o < OUTPUTS; ++o) level[o] += model_level_coef[i][o] * t;
+#endif
+#ifdef SPANNED
+    for (j = 0; j < i; ++j) t -= model_span[i * (i + 1) / 2 + j] * w[j];
+    w[i] = t / model_span[i * (i + 1) / 2 + i];
+    rest -= w[i] * w[i];
+#else
+    w[i] = t;
+#endif
+  }
+  for (i = 0; i < DIRECTIONS; ++i) {
+    real u = model_spread[i][0];
+    for (j = 0; j < KERNELS; ++j) u += model_spread[i][j + 1] * w[j];
+    sum += u * u;
+  }
+#ifdef SPANNED
+  if (rest > 0) sum += PRIOR * rest;
+#endif
+  sum = model_sqrt(sum);
+  for (o = 0; o < OUTPUTS; ++o) {
+    out[o] = model_deviation_scale[o] * sum + unknown;
+#ifdef VARYING
+    if (level[o] < model_lowest[o]) level[o] = model_lowest[o];
+    if (level[o] > model_highest[o]) level[o] = model_highest[o];
+    level[o] *= HALF;
+    out[o] *= level[o] < 0 ? model_exp(level[o]) : 1 / model_exp(-level[o]);
+#endif
+  }
+}
+
+// ---- deviation value
+static inline real model_predict_std(const model_state* s, const real* x) {
+  real out;
+  model_deviations(s, x, &out);
+  return out;
+}
+
+// ---- deviation values
+static inline void model_predict_std(const model_state* s, const real* x, real* out) { model_deviations(s, x, out); }
+
 // ---- state
 typedef struct {                  /* the caller's: copy it, keep it, one for each stream */
   real theta[DIMENSION][OUTPUTS]; /* coefficients of the coordinates */
   real d[DIMENSION];              /* covariance U D U': D, */
   real u[PACKED];                 /* and U above its diagonal of ones, by columns */
+#ifdef SCALED
+  real squares[OUTPUTS]; /* of errors made before their row was learned, over their variance: discounted sum, */
+  real counted[OUTPUTS]; /* and how many */
+#endif
 } model_state;
 
 static inline void model_begin(model_state* s) { /* as it was when written */
@@ -139,6 +210,12 @@ static inline void model_begin(model_state* s) { /* as it was when written */
     for (o = 0; o < OUTPUTS; ++o) s->theta[i][o] = model_first_theta[i][o];
   }
   for (i = 0; i < PACKED; ++i) s->u[i] = model_first_u[i];
+#ifdef SCALED
+  for (o = 0; o < OUTPUTS; ++o) {
+    s->squares[o] = model_first_squares[o];
+    s->counted[o] = model_first_counted[o];
+  }
+#endif
 }
 
 static inline void model_coordinates(const real* x, real* w) { /* w = [1; L^-1 k], the 1 only with a bias */
@@ -179,6 +256,9 @@ static inline void model_scores(const model_state* s, const real* x, real* out) 
 
 static inline void model_update(model_state* s, const real* x, const real* y, real weight) {
   real w[DIMENSION], b[DIMENSION], e[OUTPUTS], before, now;
+#ifdef SCALED
+  real relative = 1, rest = 1;
+#endif
   int i, j, o;
   if (!(weight > LEAST) || model_unknown(x, FEATURES) != 0 || model_unknown(y, OUTPUTS) != 0) return;
   model_coordinates(x, w);
@@ -190,6 +270,10 @@ static inline void model_update(model_state* s, const real* x, const real* y, re
     real f = w[j], v, p;
     for (i = 0; i < j; ++i) f += u[i] * w[i];
     v = s->d[j] * f;
+#ifdef SCALED
+    relative += v * f;
+    if (j >= BIAS) rest -= w[j] * w[j];
+#endif
     now = before + v * f;
     s->d[j] *= before / now;
     p = f / before;
@@ -203,6 +287,33 @@ static inline void model_update(model_state* s, const real* x, const real* y, re
   }
   for (i = 0; i < DIMENSION; ++i)
     for (o = 0; o < OUTPUTS; ++o) s->theta[i][o] += b[i] * e[o] / before;
+#ifdef SCALED
+  if (rest > 0) relative += PRIOR * rest;
+  for (o = 0; o < OUTPUTS; ++o) {
+    const real mean = s->squares[o] / s->counted[o], z = e[o] / model_deviation_scale[o];
+    const real square = z * z / (relative * mean);
+    s->squares[o] = KEPT * s->squares[o] + (square < MOST ? square : MOST) * mean;
+    s->counted[o] = KEPT * s->counted[o] + 1;
+  }
+#endif
+}
+
+// ---- deviation learning
+static inline void model_deviations(const model_state* s, const real* x, real* out) { /* with the running scale */
+  const real unknown = model_unknown(x, FEATURES);
+  real w[DIMENSION], sum = 1, rest = 1;
+  int i, j, o;
+  model_coordinates(x, w);
+  for (j = 0; j < DIMENSION; ++j) {
+    const real* u = s->u + j * (j - 1) / 2;
+    real f = w[j];
+    for (i = 0; i < j; ++i) f += u[i] * w[i];
+    sum += s->d[j] * f * f;
+    if (j >= BIAS) rest -= w[j] * w[j];
+  }
+  if (rest > 0) sum += PRIOR * rest;
+  for (o = 0; o < OUTPUTS; ++o)
+    out[o] = model_deviation_scale[o] * model_sqrt(sum * s->squares[o] / s->counted[o]) + unknown;
 }
 
 // ---- value

@@ -8,17 +8,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..base.arrays import Array
+from ..base.intervals import Intervals
 from ..base.kernel import parameter, parameters
 from ..base.left_out import LeftOut
+from ..base.noise import NoiseField
 from ..base.probabilities import fit_temperature, softmax
 from ..base.sets import LeftOutSets
-from ..base.targets import Intervals, Rows
+from ..base.targets import Rows
 from .orols_base import OROLSBase
 
 # Rows of a kernel block made in Python (the variance of the predictions).
 _BLOCK = 1024
 
 
+@parameters
 class OROLSRegressor(Intervals, OROLSBase):
     """Order-recursive orthogonal least squares regression: kernels chosen one by one, the ridge with them.
 
@@ -71,6 +74,8 @@ class OROLSRegressor(Intervals, OROLSBase):
         does not fit is made again.
     n_jobs : int, optional
         Threads for large problems; the result does not depend on it.
+    noise : {"auto", "constant", "input"}, default="auto"
+        Whether the noise depends on x, as in :class:`SubsetLSSVMRegressor`.
     validation : {"random", "time"}, list of (train, test) or array of shape (n_samples,), default="random"
         Rows that kernel="auto" holds out, as in :class:`SubsetLSSVMRegressor`.
     categorical_features, periods
@@ -92,6 +97,8 @@ class OROLSRegressor(Intervals, OROLSBase):
         With up to 200 rows, or where the model spends more than a quarter of their degrees of freedom: the mean squared
         error of a fifth of the rows at a time, in units of its predicted variance, with the kernels chosen again
         without that fifth. Elsewhere from the residuals, a degree of freedom counted 1.4 times.
+    noise_ : str
+        "input" where the noise of an output depends on x, else "constant".
     gcv_path_, alpha_path_, error_path_ : ndarray
         Score, ridge and mean squared training error with 0, 1, 2, ... kernels, those given up at the end included.
     selection_path_ : ndarray
@@ -134,8 +141,10 @@ class OROLSRegressor(Intervals, OROLSBase):
         self._spread = found["spread"]
         errors, model, weight = (found[f"left_out_{name}"] for name in ("errors", "model", "weight"))
         self._calibration = LeftOut.of(errors, model, found["noise"], weight)
+        self._field = NoiseField.of(self._fitted(), rows.X[found["left_out_rows"]], self._calibration)
 
-    _spread: Array  # S with SS' the covariance of the coefficients, in units of the noise
+    def _noise_field(self) -> NoiseField | None:
+        return getattr(self, "_field", None)  # None of an older version
 
     def _mean_and_variance(self, X: Array) -> tuple[Array, Array]:
         relative = np.empty(len(X))

@@ -230,6 +230,7 @@ class OROLSBase(ForwardParameters, Expansion):
     # --- the fitted model ---
 
     _has_intercept: bool
+    _spread: Array  # of a regressor: S with SS' the covariance of the coefficients, in units of the noise
     gammas_: Array
     alpha_: Any
     gcv_: Any

@@ -46,7 +46,7 @@ _EPS = np.finfo(np.float64).eps
 # max_basis="auto" begins with _FIRST kernels, and goes down the path to _SMALLEST before it goes up.
 _FIRST, _SMALLEST = 500, 60
 # Parameters on which the basis and the sums do not depend.
-_MAY_CHANGE = ("alpha", "keep_path", "keep_sums", "loss", "n_jobs")
+_MAY_CHANGE = ("alpha", "keep_path", "keep_sums", "loss", "n_jobs", "noise")
 
 
 class SubsetBase(Sketched, SubsetParameters, Expansion):

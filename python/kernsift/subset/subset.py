@@ -11,11 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _core
 from ..base.arrays import Array
 from ..base.canonical import Table
+from ..base.intervals import Intervals
 from ..base.kernel import parameter, parameters
 from ..base.left_out import LeftOut, kernels_on
 from ..base.probabilities import fit_temperature, softmax
 from ..base.sets import LeftOutSets
-from ..base.targets import IncrementalClassification, IncrementalRegression, Intervals
+from ..base.targets import IncrementalClassification, IncrementalRegression
 from ..base.threads import n_threads
 from ..base.validation import transaction
 from .base import SubsetBase
@@ -23,6 +24,7 @@ from .logistic import ROWS, fit_logistic, left_out_loss
 from .state import SubsetState, ready
 
 
+@parameters
 class SubsetLSSVMRegressor(IncrementalRegression, Intervals, SubsetBase):
     """Least-squares support vector regression on a chosen basis, exact over any number of rows.
 
@@ -84,6 +86,10 @@ class SubsetLSSVMRegressor(IncrementalRegression, Intervals, SubsetBase):
         with "gcv").  For thousands of kernels; an ``alpha`` that is chosen needs eigenvectors for a while.
     fit_intercept : bool, default=True
         An unpenalised constant.
+    noise : {"auto", "constant", "input"}, default="auto"
+        Whether the noise depends on x.  "input": standard deviations and intervals follow a second model on the same
+        kernels, of the logarithm of the squared errors of rows left out (:attr:`noise_` and the guide's page "How sure
+        is it"); predictions stay.  "auto": where a hundred rows left out are likelier so, by over a standard error.
     n_jobs : int or None, default=None
         Threads for the sums, the factors and predictions; None is one, -1 all.  ``OMP_NUM_THREADS`` is honoured;
         results do not depend on the number.
@@ -114,6 +120,8 @@ class SubsetLSSVMRegressor(IncrementalRegression, Intervals, SubsetBase):
         mean square) with its ``standard_error``, ``seconds``, ``stage`` ("full", "short" if dropped after a small
         model) and ``splits``.
     cost_, gcv_, noise_variance_, log_evidence_ : float or ndarray
+    noise_ : str
+        "input" where the noise of an output depends on x, else "constant".
     columns_ : Columns
         Of a table with other columns than numbers: what they are (``columns``), and the ``coordinates`` in which the
         kernels lie.  ``columns_.encode(X)`` gives them, ``columns_.by_column(relevance)`` adds up those of a column.
@@ -220,6 +228,11 @@ class SubsetLSSVMRegressor(IncrementalRegression, Intervals, SubsetBase):
             self._cache["left_out"] = LeftOut.of(errors, model, self._fitted().noise_variance, sketch.weight)
         left_out: LeftOut = self._cache["left_out"]
         return left_out
+
+    def _left_out_rows(self) -> Array:
+        assert self._state is not None
+        assert self._state.sketch is not None
+        return self._state.sketch.X
 
 
 @parameters

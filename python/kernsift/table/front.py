@@ -209,7 +209,7 @@ class KernelRegressor(RegressorMixin, Front):
         The chosen model; its attributes are attributes here too.
     search_ : list of dict
         What was tried: ``kernel``, ``error`` with its ``standard_error``, ``seconds``.
-    kernel_, gamma_, n_basis_, alpha_, noise_variance_
+    kernel_, gamma_, n_basis_, alpha_, noise_variance_, noise_
         Of the chosen model.
     rivals_ : list of dict
         Other families that were tried, by their best entry.
