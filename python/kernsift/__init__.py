@@ -5,6 +5,7 @@ from .base.loader import load_core as _load_core
 _load_core()
 
 from .base.config import build_config  # noqa: E402
+from .base.pipeline import fold, save  # noqa: E402
 from .base.warp import Warp  # noqa: E402
 from .dense.lssvm import LSSVMClassifier, LSSVMRegressor  # noqa: E402
 from .dense.sparse_lssvm import SparseLSSVMClassifier, SparseLSSVMRegressor  # noqa: E402
@@ -45,8 +46,10 @@ __all__ = [
     "Warp",
     "__version__",
     "build_config",
+    "fold",
     "lag_embed",
     "learn_gamma",
     "load",
+    "save",
     "tune",
 ]

@@ -78,7 +78,7 @@ class KernelExpansion:
 # Attributes of a fitted model that predictions need, or that say what it is.
 _TO_PREDICT = (
     "_flat", "n_features_in_", "feature_names_in_", "classes_", "alpha_", "gamma_", "gammas_", "n_samples_seen_",
-    "search_", "_notes", "columns_", "_takes_missing",
+    "search_", "_notes", "columns_", "_encodes", "_takes_missing",
 )  # fmt: skip
 _OF_WIDTHS = ("gamma", "relevance", "switched_off", "alpha", "error")
 
@@ -87,6 +87,7 @@ class Expansion(Estimator):
     """Attributes and scores of a fitted model, which is an expansion unless a family has another (`_model`)."""
 
     _flat: bool | None = None  # whether one output was given as a vector: predictions are vectors too
+    _encodes = False  # whether `columns_` are the steps of a pipeline, before every row
     _takes_missing = False  # whether NaN in a table of numbers is a missing value
     _in_single = False  # whether rows of float32 are predicted in single precision
     _to_judge = False  # whether errors on rows held out are wanted where there is nothing to choose

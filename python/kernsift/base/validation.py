@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any, TypeVar
@@ -75,6 +75,7 @@ def validate_data(estimator: BaseEstimator, X: Any, y: Any = "no_validation", **
     reset, numbers = options.get("reset", True), isinstance(X, np.ndarray) and X.dtype.kind in "fiub"
     if reset:
         estimator.__dict__.pop("columns_", None)
+        estimator.__dict__.pop("_encodes", None)
     columns: Columns | None = getattr(estimator, "columns_", None)
     if reset and hasattr(estimator, "categorical_features"):
         told = not isinstance(estimator.categorical_features, str) or estimator.periods is not None
@@ -291,8 +292,30 @@ def check_unchanged(estimator: BaseEstimator, begun_with: dict[str, Any], when: 
             )
 
 
-def one_row(x: Any) -> Array:
+def in_order(estimator: Any, x: Any) -> Any:
+    """Return the values of a row with names (a dictionary, a series) in the order of the features."""
+    if not hasattr(x, "keys"):
+        return x
+    given, names = list(x.keys()), getattr(estimator, "feature_names_in_", None)
+    if names is None or not all(isinstance(name, str) for name in given):
+        if isinstance(x, Mapping):
+            raise ValueError(
+                "x is a dictionary and this model has no names of features: give a row of numbers, or begin with a "
+                "data frame or a dictionary"
+            )
+        return x  # a series with the numbers of its places
+    missing = next((name for name in names if name not in x), None)
+    unknown = next((name for name in given if name not in names), None)
+    if missing is not None or unknown is not None:
+        what = f"has no {str(missing)!r}" if unknown is None else f"holds {unknown!r}, no feature of this model"
+        hint = did_you_mean(unknown, list(names)) if unknown is not None else ""
+        raise ValueError(f"x {what}{hint}: it needs {', '.join(names)}")
+    return [x[name] for name in names]
+
+
+def one_row(estimator: Any, x: Any) -> Array:
     """Return a row of numbers of any kind as the core takes it."""
+    x = in_order(estimator, x)
     try:
         row = np.ascontiguousarray(x, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):

@@ -1,0 +1,512 @@
+"""A pipeline of scikit-learn's as one estimator: what its steps do to each column, as plain data of the model.
+
+Every step that is read here makes each of its outputs from one column of its input.  So does any number of them one
+after another, and :class:`Steps` holds for each coordinate of the model its column and the operations on it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.feature_selection import SelectorMixin
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    RobustScaler,
+    StandardScaler,
+)
+from sklearn.utils.validation import check_is_fitted
+
+from ..io.plain import record
+from .arrays import Array
+from .columns import columns_in
+from .estimator import Estimator
+from .validation import at_this_moment, forget
+
+# Operations and their numbers of arguments.  "less", "over", "times" and "plus" are arithmetic with one number.
+_OPERATIONS = {"less": 1, "over": 1, "times": 1, "plus": 1, "clip": 2, "fill": 2, "missing": 1, "code": 4, "at": 1}
+_READS_NUMBERS = ("less", "over", "times", "plus", "clip")
+
+Operation = tuple[Any, ...]
+
+
+@record("Coordinate")
+@dataclass(frozen=True)
+class Coordinate:
+    """One coordinate of a model: a column of the table, and the operations that are done to it."""
+
+    column: int
+    name: str
+    operations: tuple[Operation, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name, *arguments in self.operations:
+            if len(arguments) != _OPERATIONS.get(name, -1):
+                raise ValueError(f"no operation on a column: {name!r} of {len(arguments)} arguments")
+
+    def then(self, *operations: Operation) -> Coordinate:
+        """The same with further operations."""
+        return Coordinate(self.column, self.name, (*self.operations, *operations))
+
+    @property
+    def affine(self) -> tuple[float, float] | None:
+        """Slope and constant where the coordinate is an affine function of the column, or None."""
+        slope, constant = 1.0, 0.0
+        for name, *arguments in self.operations:
+            if name not in ("less", "over", "times", "plus"):
+                return None
+            by = float(arguments[0])
+            if name in ("times", "over"):
+                slope, constant = (slope * by, constant * by) if name == "times" else (slope / by, constant / by)
+            else:
+                constant += by if name == "plus" else -by
+        return slope, constant
+
+    @property
+    def not_affine(self) -> str:
+        """What the first operation that is not affine does, for errors."""
+        first = next(name for name, *_ in self.operations if name not in ("less", "over", "times", "plus"))
+        return {
+            "clip": "is cut to a range",
+            "fill": "has its missing values filled in",
+            "missing": "becomes a flag of missing values",
+            "code": "holds categories",
+        }[first]
+
+
+@record("Steps")
+@dataclass(frozen=True)
+class Steps:
+    """What the steps of a pipeline do: ``columns_`` of a folded model.
+
+    Attributes
+    ----------
+    names : tuple
+        Names of the columns of the table, or their numbers.
+    columns : tuple of Coordinate
+        One a coordinate.
+    coordinates : list of str
+        Names of the coordinates.
+    owner : ndarray
+        Number of the coordinate of each coordinate: each has its own width.
+    """
+
+    names: tuple[Any, ...]
+    columns: tuple[Coordinate, ...]
+
+    @cached_property
+    def coordinates(self) -> list[str]:
+        """Names of the coordinates."""
+        return [c.name for c in self.columns]
+
+    @cached_property
+    def owner(self) -> NDArray[np.intp]:
+        """Number of the coordinate of each coordinate."""
+        return np.arange(len(self.columns))
+
+    def by_column(self, parts: Any) -> Array:
+        """Return the sums of parts of coordinates, one a coordinate: the parts themselves."""
+        return np.asarray(parts, dtype=np.float64)
+
+    def encode(self, X: Any) -> Array:
+        """Return the coordinates of the rows of a table, (n_samples, n_coordinates)."""
+        table = columns_in(X)
+        if table is None or len(table) != len(self.names):
+            raise ValueError(f"X must be a table of the {len(self.names)} columns of fit")
+        done: dict[tuple[int, tuple[Operation, ...]], NDArray[Any]] = {}
+        out = np.empty((len(table[0][1]), len(self.columns)))
+        for k, coordinate in enumerate(self.columns):
+            j = coordinate.column
+            out[:, k] = _numbers(self._done(done, table, j, coordinate.operations), self.names[j])
+        return out
+
+    def _done(self, done: Any, table: Any, j: int, operations: tuple[Operation, ...]) -> NDArray[Any]:
+        """A column after some operations; what coordinates have in common is done once."""
+        if (j, operations) not in done:
+            if operations:
+                before = self._done(done, table, j, operations[:-1])
+                done[j, operations] = _operate(operations[-1], before, self.names[j])
+            else:
+                done[j, operations] = _values(table[j][1])
+        return done[j, operations]
+
+    def affine(self) -> tuple[NDArray[np.intp], Array, Array] | None:
+        """Column, slope and constant of each coordinate, where each is an affine function of a column of its own."""
+        found = [c.affine for c in self.columns]
+        places = np.array([c.column for c in self.columns], dtype=np.intp)
+        if None in found or len(np.unique(places)) < len(places):
+            return None
+        slopes, constants = np.array(found, dtype=np.float64).T
+        return places, slopes, constants
+
+    def described(self) -> str:
+        """The first column that is no affine function, for errors."""
+        other = next((c for c in self.columns if c.affine is None), None)
+        if other is None:
+            return "a column stands behind several coordinates of this model"
+        return f"column {self.names[other.column]!r} {other.not_affine} by a step before this model"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"names": self.names, "columns": self.columns}
+
+
+def fold(estimator: Any) -> Any:
+    """Return the model of a fitted pipeline as one estimator, which takes the pipeline's own rows.
+
+    It predicts to the same bits in double precision.  :func:`save`, ``to_c``, ``to_libsvm`` and ``to_onnx`` fold by
+    themselves; a stream goes on learning rows as they come, with the scale it began with.
+
+    Parameters
+    ----------
+    estimator : fitted Pipeline, or estimator of this package
+        Steps before the model: StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, SimpleImputer, OneHotEncoder,
+        OrdinalEncoder, selections of columns, pipelines of them, and a ColumnTransformer with any of them.  An
+        estimator is returned as it is.
+
+    Returns
+    -------
+    estimator
+        A copy of the pipeline's last step with ``columns_``, which holds what the steps do.
+
+    Raises
+    ------
+    ValueError
+        If a step is another.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from kernsift import SubsetLSSVMRegressor, fold
+    >>> X = np.random.default_rng(7).uniform(0, 1000, (300, 2))
+    >>> pipeline = make_pipeline(StandardScaler(), SubsetLSSVMRegressor(max_basis=30, random_state=0))
+    >>> model = fold(pipeline.fit(X, np.sin(X[:, 0] / 200)))
+    >>> type(model).__name__, bool((model.predict(X) == pipeline.predict(X)).all())
+    ('SubsetLSSVMRegressor', True)
+    """
+    if not isinstance(estimator, Pipeline):
+        if not isinstance(estimator, Estimator):
+            raise TypeError(
+                f"an estimator of kernsift is needed, or a pipeline that ends in one, got {type(estimator).__name__}"
+            )
+        return estimator
+    steps, last = stages(estimator)
+    check_is_fitted(last)
+    model = getattr(last, "model_", last)
+    if getattr(model, "columns_", None) is not None:
+        raise ValueError(
+            f"the model encodes what the steps before it return ({model.columns_.described()}), and one of the two "
+            "can be kept: leave the steps out, this model needs none"
+        )
+    coordinates: Sequence[Coordinate]
+    names = list(getattr(estimator, "feature_names_in_", range(estimator.n_features_in_)))
+    coordinates = [Coordinate(j, str(name)) for j, name in enumerate(names)]
+    for name, step in steps:
+        coordinates = _after(name, step, coordinates)
+    folded = at_this_moment(model)
+    folded.columns_ = Steps(tuple(n if isinstance(n, int) else str(n) for n in names), tuple(coordinates))
+    folded._encodes = True
+    folded.n_features_in_ = len(names)
+    forget(folded, "feature_names_in_")
+    if hasattr(estimator, "feature_names_in_"):
+        folded.feature_names_in_ = estimator.feature_names_in_
+    if model is last:
+        return folded
+    front = at_this_moment(last)
+    front.model_ = folded
+    return front
+
+
+def save(estimator: Any, path: str | os.PathLike[str], what: str = "all") -> None:
+    """Write a model, or a pipeline that ends in one, to a file that :func:`load` reads.
+
+    Parameters
+    ----------
+    estimator : fitted estimator, or Pipeline that :func:`fold` takes
+        Of a pipeline the file holds the folded model: :func:`load` returns one estimator that takes the same rows.
+    path : str or path-like
+    what : {"all", "predict"}, default="all"
+        As of the estimators' own ``save``.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import numpy as np
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> import kernsift
+    >>> X = np.random.default_rng(7).uniform(0, 1000, (200, 2))
+    >>> pipeline = make_pipeline(StandardScaler(), kernsift.LSSVMRegressor()).fit(X, np.sin(X[:, 0] / 200))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     kernsift.save(pipeline, os.path.join(folder, "model.npz"))
+    ...     model = kernsift.load(os.path.join(folder, "model.npz"))
+    >>> bool((model.predict(X) == pipeline.predict(X)).all())
+    True
+    """
+    fold(estimator).save(path, what)
+
+
+def stages(estimator: Any) -> tuple[list[tuple[str, Any]], Any]:
+    """The steps before the model of a pipeline, and the model; of an estimator no steps."""
+    if not isinstance(estimator, Pipeline):
+        return [], estimator
+    *steps, (name, last) = estimator.steps
+    inner, model = stages(last)
+    if not isinstance(model, Estimator):
+        raise TypeError(
+            f"step {name!r} ({type(model).__name__}) ends this pipeline, which an estimator of kernsift must do"
+        )
+    return [*((n, s) for n, s in steps if s not in (None, "passthrough")), *inner], model
+
+
+def in_two(estimator: Any) -> tuple[Any, Any]:
+    """The steps before the last of a pipeline, unfitted and None where there are none, and an unfitted model."""
+    if not isinstance(estimator, Pipeline):
+        return None, clone(estimator)
+    stages(estimator)
+    front = clone(estimator[:-1]) if len(estimator.steps) > 1 else None
+    return front, clone(estimator.steps[-1][1])
+
+
+def joined(front: Any, pipeline: Any, model: Any) -> Any:
+    """A pipeline like the one given, of fitted steps and a fitted model; the model itself where there was none."""
+    if not isinstance(pipeline, Pipeline):
+        return model
+    steps = [] if front is None else list(front.steps)
+    return clone(pipeline).set_params(steps=[*steps, (pipeline.steps[-1][0], model)])
+
+
+def named(X: Array, names: Sequence[str] | None) -> Any:
+    """Rows as a data frame where their columns have names, by which steps may choose them."""
+    if names is None:
+        return X
+    import pandas
+
+    return pandas.DataFrame(X, columns=list(names))
+
+
+def _after(name: str, step: Any, coordinates: Sequence[Coordinate]) -> list[Coordinate]:
+    """The coordinates after a step of a pipeline."""
+    if isinstance(step, str) and step == "passthrough":
+        return list(coordinates)
+    if isinstance(step, Pipeline):
+        for inner, part in step.steps:
+            if part is not None:
+                coordinates = _after(f"{name}: {inner}", part, coordinates)
+        return list(coordinates)
+    for kind, read in _READERS.items():
+        if type(step) is kind or (kind is SelectorMixin and isinstance(step, kind)):
+            check_is_fitted(step)
+            return read(name, step, coordinates)
+    raise _no(name, step, "is none of those that can be part of a model")
+
+
+def _no(name: str, step: Any, why: str) -> ValueError:
+    known = ", ".join(kind.__name__ for kind in _READERS if kind is not SelectorMixin)
+    return ValueError(
+        f"step {name!r} ({type(step).__name__}) {why} ({known}, selections of columns): give rows that have passed it "
+        "to the model behind it, pipeline[-1], or keep the whole pipeline with skops or joblib"
+    )
+
+
+# --- one step ---
+
+
+def _scaled(*operations: tuple[str, str]) -> Callable[..., list[Coordinate]]:
+    """A reader of a step that does arithmetic with fitted attributes, None or one number a column."""
+
+    def read(name: str, step: Any, coordinates: Sequence[Coordinate]) -> list[Coordinate]:
+        found = list(coordinates)
+        for operation, attribute in operations:
+            values = getattr(step, attribute, None)
+            if values is not None and (attribute != "mean_" or step.with_mean):
+                found = [c.then((operation, float(v))) for c, v in zip(found, values, strict=True)]
+        if getattr(step, "clip", False):
+            bounds = getattr(step, "feature_range", (-1.0, 1.0))
+            found = [c.then(("clip", *map(float, bounds))) for c in found]
+        return found
+
+    return read
+
+
+def _imputed(name: str, step: Any, coordinates: Sequence[Coordinate]) -> list[Coordinate]:
+    mark = _plain(step.missing_values)
+    kept = [
+        c.then(("fill", mark, value))
+        for c, value in zip(coordinates, map(_plain, step.statistics_), strict=True)
+        if value is not None or step.keep_empty_features
+    ]
+    if not step.add_indicator:
+        return kept
+    flags = [coordinates[j] for j in step.indicator_.features_]
+    return kept + [Coordinate(c.column, f"{c.name} is missing", (*c.operations, ("missing", mark))) for c in flags]
+
+
+def _one_hot(name: str, step: Any, coordinates: Sequence[Coordinate]) -> list[Coordinate]:
+    found = []
+    rare = getattr(step, "infrequent_categories_", None) or [None] * len(coordinates)
+    drops = step.drop_idx_ if step.drop_idx_ is not None else [None] * len(coordinates)
+    for c, given, few, drop in zip(coordinates, step.categories_, rare, drops, strict=True):
+        if few is not None and drop is not None:
+            raise _no(name, step, "drops categories and adds up infrequent ones, and one of the two is read")
+        levels = tuple(map(_plain, given))
+        together = () if few is None else tuple(map(_plain, few))
+        own = [level for level in levels if level not in together and level != _at(levels, drop)]
+        codes = tuple(own.index(v) if v in own else len(own) if v in together else -1 for v in levels)
+        unknown = -1
+        if step.handle_unknown in ("infrequent_if_exist", "warn") and together:
+            unknown = len(own)
+        coded = c.then(("code", levels, codes, None if step.handle_unknown == "error" else unknown, name))
+        names = [f"{c.name}={level}" for level in own] + [f"{c.name}: others"] * bool(together)
+        found += [Coordinate(c.column, one, (*coded.operations, ("at", k))) for k, one in enumerate(names)]
+    return found
+
+
+def _ordinal(name: str, step: Any, coordinates: Sequence[Coordinate]) -> list[Coordinate]:
+    if any(few is not None for few in getattr(step, "infrequent_categories_", None) or ()):
+        raise _no(name, step, "adds up infrequent categories, which is not read")
+    found = []
+    for c, given in zip(coordinates, step.categories_, strict=True):
+        levels = tuple(map(_plain, given))
+        codes = tuple(float(step.encoded_missing_value if v is None else k) for k, v in enumerate(levels))
+        unknown = None if step.handle_unknown == "error" else float(step.unknown_value)
+        found.append(c.then(("code", levels, codes, unknown, name)))
+    return found
+
+
+def _selected(name: str, step: Any, coordinates: Sequence[Coordinate]) -> list[Coordinate]:
+    return [coordinates[j] for j in step.get_support(indices=True)]
+
+
+def _by_columns(name: str, step: Any, coordinates: Sequence[Coordinate]) -> list[Coordinate]:
+    names = list(getattr(step, "feature_names_in_", ()))
+    found: list[Coordinate] = []
+    for part, transformer, chosen in step.transformers_:
+        if isinstance(transformer, str) and transformer == "drop":
+            continue
+        if isinstance(chosen, (slice, int, str)):
+            chosen = np.arange(len(coordinates))[chosen] if isinstance(chosen, slice) else [chosen]
+        elif len(chosen) and np.asarray(chosen).dtype == bool:
+            chosen = np.flatnonzero(chosen)
+        places = [names.index(one) if isinstance(one, str) else int(one) for one in chosen]
+        if places:
+            found += _after(f"{name}: {part}", transformer, [coordinates[j] for j in places])
+    return found
+
+
+def _same(name: str, step: Any, coordinates: Sequence[Coordinate]) -> list[Coordinate]:
+    if step.func is not None:
+        raise _no(name, step, "calls a function of yours, which is no plain data, and")
+    return list(coordinates)
+
+
+_READERS: dict[Any, Callable[..., list[Coordinate]]] = {
+    StandardScaler: _scaled(("less", "mean_"), ("over", "scale_")),
+    MinMaxScaler: _scaled(("times", "scale_"), ("plus", "min_")),
+    MaxAbsScaler: _scaled(("over", "scale_")),
+    RobustScaler: _scaled(("less", "center_"), ("over", "scale_")),
+    SimpleImputer: _imputed,
+    OneHotEncoder: _one_hot,
+    OrdinalEncoder: _ordinal,
+    ColumnTransformer: _by_columns,
+    FunctionTransformer: _same,
+    SelectorMixin: _selected,
+}
+
+
+# --- one column ---
+
+
+def _plain(value: Any) -> Any:
+    """A value as plain data; None where it is missing."""
+    value = value.item() if isinstance(value, np.generic) else value
+    return None if value is None or value != value else value
+
+
+def _at(levels: tuple[Any, ...], place: Any) -> Any:
+    """The level at a place, or what no level is."""
+    return _at if place is None else levels[place]
+
+
+def _values(column: Any) -> NDArray[Any]:
+    """A column as numbers, NaN where they are missing, or as objects, None where they are missing."""
+    values = np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
+    if values.dtype.kind in "fiub":
+        return values.astype(np.float64)
+    return np.fromiter(map(_plain, values.tolist()), dtype=object, count=len(values))
+
+
+def _numbers(values: NDArray[Any], name: Any) -> Array:
+    """Values as numbers, where operations or the model need them."""
+    if values.dtype != object:
+        return values
+    out = np.empty(len(values))
+    for row, value in enumerate(values.tolist()):
+        try:
+            out[row] = np.nan if value is None else float(value)
+        except (TypeError, ValueError):
+            raise ValueError(f"column {name!r} of X holds {value!r:.40} in row {row}, which is no number") from None
+    return out
+
+
+def _operate(operation: Operation, values: NDArray[Any], name: Any) -> NDArray[Any]:
+    """Do an operation to the values of a column."""
+    kind, *how = operation
+    if kind in _READS_NUMBERS:
+        values = _numbers(values, name)
+    match kind:
+        case "less":
+            return values - how[0]
+        case "over":
+            return values / how[0]
+        case "times":
+            return values * how[0]
+        case "plus":
+            return values + how[0]
+        case "clip":
+            return np.clip(values, *how)
+        case "missing":
+            return _is(values, how[0]).astype(np.float64)
+        case "fill":
+            filled = values.copy()
+            if isinstance(how[1], str):
+                filled = filled.astype(object)
+            filled[_is(values, how[0])] = 0.0 if how[1] is None else how[1]
+            return filled
+        case "at":
+            return (values == how[0]).astype(np.float64)
+    levels, codes, unknown, step = how
+    table = dict(zip(levels, codes, strict=True))
+    out = np.empty(len(values))
+    for row, value in enumerate(values.tolist()):
+        value = _plain(value)
+        code = table.get(value, unknown)
+        if code is None:
+            raise ValueError(
+                f"column {name!r} of X holds {value!r:.40} in row {row}, a category that step {step!r} did not meet "
+                "when it was fitted: leave the row out, or fit the step with handle_unknown='ignore' or "
+                "'use_encoded_value'"
+            )
+        out[row] = code
+    return out
+
+
+def _is(values: NDArray[Any], mark: Any) -> NDArray[np.bool_]:
+    """Where values are those that stand for missing ones (None: NaN or None)."""
+    if mark is None:
+        return np.isnan(values) if values.dtype != object else np.array([v is None for v in values], dtype=bool)
+    return np.asarray(values == mark)
