@@ -15,7 +15,8 @@ from .. import _core
 from ..base.arrays import Array
 from ..base.expansion import Expansion, KernelExpansion
 from ..base.kernel import TABLE
-from ..base.pipeline import Steps, fold
+from ..base.pipeline import fold
+from ..base.steps import Steps
 from ..base.validation import check_is_fitted
 from ..base.warp import Warp, widths_of
 from ..select.feature_vectors import FeatureVectorSelector

@@ -12,7 +12,8 @@ from sklearn.pipeline import Pipeline
 
 from .. import __version__
 from ..base.arrays import Array
-from ..base.pipeline import Steps, fold
+from ..base.pipeline import fold
+from ..base.steps import Steps
 from ..base.validation import check_array
 from ..io.atomic_write import write_whole
 from ._model import Model, describe

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.pipeline import Operation, Steps
+from ..base.steps import Operation, Steps
 from ._onnx_graph import OwnGraph
 
 #: Texts in which a missing value of a column of texts comes.
