@@ -8,19 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.compose import ColumnTransformer
-from sklearn.feature_selection import SelectorMixin
-from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import (
-    FunctionTransformer,
-    MaxAbsScaler,
-    MinMaxScaler,
-    OneHotEncoder,
-    OrdinalEncoder,
-    RobustScaler,
-    StandardScaler,
-)
 from sklearn.utils.validation import check_is_fitted
 
 from .arrays import Array
@@ -174,18 +162,18 @@ def _after(name: str, step: Any, coordinates: Sequence[Coordinate]) -> list[Coor
             if part is not None:
                 coordinates = _after(f"{name}: {inner}", part, coordinates)
         return list(coordinates)
-    for kind, read in _READERS.items():
-        if type(step) is kind or (kind is SelectorMixin and isinstance(step, kind)):
-            check_is_fitted(step)
-            return read(name, step, coordinates)
+    kind = type(step)
+    read = _selected if hasattr(step, "get_support") else _READERS.get(kind.__name__)
+    if read is not None and kind.__module__.startswith("sklearn."):
+        check_is_fitted(step)
+        return read(name, step, coordinates)
     raise _no(name, step, "is none of those that can be part of a model")
 
 
 def _no(name: str, step: Any, why: str) -> ValueError:
-    known = ", ".join(kind.__name__ for kind in _READERS if kind is not SelectorMixin)
     return ValueError(
-        f"step {name!r} ({type(step).__name__}) {why} ({known}, selections of columns): give rows that have passed it "
-        "to the model behind it, pipeline[-1], or keep the whole pipeline with skops or joblib"
+        f"step {name!r} ({type(step).__name__}) {why} ({', '.join(_READERS)}, selections of columns): give rows that "
+        "have passed it to the model behind it, pipeline[-1], or keep the whole pipeline with skops or joblib"
     )
 
 
@@ -280,17 +268,17 @@ def _same(name: str, step: Any, coordinates: Sequence[Coordinate]) -> list[Coord
     return list(coordinates)
 
 
-_READERS: dict[Any, Callable[..., list[Coordinate]]] = {
-    StandardScaler: _scaled(("less", "mean_"), ("over", "scale_")),
-    MinMaxScaler: _scaled(("times", "scale_"), ("plus", "min_")),
-    MaxAbsScaler: _scaled(("over", "scale_")),
-    RobustScaler: _scaled(("less", "center_"), ("over", "scale_")),
-    SimpleImputer: _imputed,
-    OneHotEncoder: _one_hot,
-    OrdinalEncoder: _ordinal,
-    ColumnTransformer: _by_columns,
-    FunctionTransformer: _same,
-    SelectorMixin: _selected,
+#: Steps that are read, by the name of their class in scikit-learn, which is slow to import for them all.
+_READERS: dict[str, Callable[..., list[Coordinate]]] = {
+    "StandardScaler": _scaled(("less", "mean_"), ("over", "scale_")),
+    "MinMaxScaler": _scaled(("times", "scale_"), ("plus", "min_")),
+    "MaxAbsScaler": _scaled(("over", "scale_")),
+    "RobustScaler": _scaled(("less", "center_"), ("over", "scale_")),
+    "SimpleImputer": _imputed,
+    "OneHotEncoder": _one_hot,
+    "OrdinalEncoder": _ordinal,
+    "ColumnTransformer": _by_columns,
+    "FunctionTransformer": _same,
 }
 
 

@@ -18,7 +18,7 @@ from .expansion import Expansion
 from .kernel import parameter, parameters, warn_of_scales
 from .left_out import LeftOut, check_coverage
 from .memory import check_memory
-from .probabilities import softmax
+from .probabilities import log_softmax, softmax
 from .validation import (
     as_targets,
     at_this_moment,
@@ -351,6 +351,19 @@ class Probabilities(Classification):
         if len(self.classes_) == 1:  # of a stream that begins
             return in_precision_of(X, np.ones_like(scores))
         return in_precision_of(X, softmax(scores, self.temperature_))
+
+    def predict_log_proba(self, X: ArrayLike) -> Array:
+        """Return the logarithm of the probability of each class, (n_samples, n_classes).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        """
+        self = at_this_moment(self)
+        scores = self._scores(X)
+        if len(self.classes_) == 1:
+            return in_precision_of(X, np.zeros_like(scores))
+        return in_precision_of(X, log_softmax(scores, self.temperature_))
 
 
 class IncrementalRegression(Regression):

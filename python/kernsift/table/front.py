@@ -349,6 +349,8 @@ class KernelClassifier(ClassifierMixin, ClassWeights, Front):
     >>> model = KernelClassifier(random_state=0).fit(X[:300], y[:300])
     >>> bool(model.score(X[300:], y[300:]) > 0.9), model.predict_proba(X[300:]).shape
     (True, (100, 2))
+    >>> bool((model.predict_log_proba(X) <= 0).all()), model.feature_importances_.round(6).sum()
+    (True, np.float64(1.0))
     """
 
     _families = (SubsetLSSVMClassifier, LSSVMClassifier)
@@ -372,6 +374,16 @@ class KernelClassifier(ClassifierMixin, ClassWeights, Front):
         """
         probabilities: Array = self._model().predict_proba(X)
         return probabilities
+
+    def predict_log_proba(self, X: ArrayLike) -> Array:
+        """Return the logarithm of the probability of each class, (n_samples, n_classes).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        """
+        logs: Array = self._model().predict_log_proba(X)
+        return logs
 
     def predict_set(self, X: ArrayLike, coverage: float = 0.9) -> NDArray[np.bool_]:
         """Return the classes that each row may have; see :meth:`SubsetLSSVMClassifier.predict_set`.
