@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from .arrays import Array
 from .estimator import Estimator
 from .steps import Coordinate, Steps, plain
 from .validation import at_this_moment, forget
+
+
+def is_pipeline(estimator: Any) -> bool:
+    """Whether something is a pipeline of scikit-learn's, which is imported if there is one."""
+    module = sys.modules.get("sklearn.pipeline")
+    return module is not None and isinstance(estimator, module.Pipeline)
 
 
 def fold(estimator: Any) -> Any:
@@ -52,7 +58,7 @@ def fold(estimator: Any) -> Any:
     >>> type(model).__name__, bool((model.predict(X) == pipeline.predict(X)).all())
     ('SubsetLSSVMRegressor', True)
     """
-    if not isinstance(estimator, Pipeline):
+    if not is_pipeline(estimator):
         if not isinstance(estimator, Estimator):
             raise TypeError(
                 f"an estimator of kernsift is needed, or a pipeline that ends in one, got {type(estimator).__name__}"
@@ -116,7 +122,7 @@ def save(estimator: Any, path: str | os.PathLike[str], what: str = "all") -> Non
 
 def stages(estimator: Any) -> tuple[list[tuple[str, Any]], Any]:
     """The steps before the model of a pipeline, and the model; of an estimator no steps."""
-    if not isinstance(estimator, Pipeline):
+    if not is_pipeline(estimator):
         return [], estimator
     *steps, (name, last) = estimator.steps
     inner, model = stages(last)
@@ -129,7 +135,7 @@ def stages(estimator: Any) -> tuple[list[tuple[str, Any]], Any]:
 
 def in_two(estimator: Any) -> tuple[Any, Any]:
     """The steps before the last of a pipeline, unfitted and None where there are none, and an unfitted model."""
-    if not isinstance(estimator, Pipeline):
+    if not is_pipeline(estimator):
         return None, clone(estimator)
     stages(estimator)
     front = clone(estimator[:-1]) if len(estimator.steps) > 1 else None
@@ -138,7 +144,7 @@ def in_two(estimator: Any) -> tuple[Any, Any]:
 
 def joined(front: Any, pipeline: Any, model: Any) -> Any:
     """A pipeline like the one given, of fitted steps and a fitted model; the model itself where there was none."""
-    if not isinstance(pipeline, Pipeline):
+    if not is_pipeline(pipeline):
         return model
     steps = [] if front is None else list(front.steps)
     return clone(pipeline).set_params(steps=[*steps, (pipeline.steps[-1][0], model)])
@@ -157,7 +163,7 @@ def _after(name: str, step: Any, coordinates: Sequence[Coordinate]) -> list[Coor
     """The coordinates after a step of a pipeline."""
     if isinstance(step, str) and step == "passthrough":
         return list(coordinates)
-    if isinstance(step, Pipeline):
+    if is_pipeline(step):
         for inner, part in step.steps:
             if part is not None:
                 coordinates = _after(f"{name}: {inner}", part, coordinates)

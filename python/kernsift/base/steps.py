@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ..io.plain import record
 from .arrays import Array
 from .columns import columns_in
+from .validation import in_order
 
 # Operations and their numbers of arguments.  "less", "over", "times" and "plus" are arithmetic with one number.
 _OPERATIONS = {"less": 1, "over": 1, "times": 1, "plus": 1, "clip": 2, "fill": 2, "missing": 1, "code": 4, "at": 1}
@@ -113,6 +114,10 @@ class Steps:
             j = coordinate.column
             out[:, k] = _numbers(self._done(done, table, j, coordinate.operations), self.names[j])
         return out
+
+    def row(self, estimator: Any, x: Any) -> Array:
+        """The coordinates of a single row, whatever it comes in."""
+        return self.encode(np.array([list(in_order(estimator, x))], dtype=object))[0]
 
     def _done(self, done: Any, table: Any, j: int, operations: tuple[Operation, ...]) -> NDArray[Any]:
         """A column after some operations; what coordinates have in common is done once."""

@@ -20,17 +20,18 @@ from .left_out import LeftOut, check_coverage
 from .memory import check_memory
 from .probabilities import log_softmax, softmax
 from .validation import (
+    ROWS,
     as_targets,
     at_this_moment,
     check_products,
     check_some_weight,
     check_weights,
-    checked_block,
     fit_context,
     forget,
     is_empty_block,
     take_over,
     transaction,
+    validate_data,
 )
 
 
@@ -95,7 +96,7 @@ class Regression(RegressorMixin, Supervised):
 
     def _checked(self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None, *, begin: bool = True) -> Rows:
         """Rows that begin a model, or go on with it."""
-        rows, values = checked_block(self, X, y, reset=begin, multi_output=True, y_numeric=True)
+        rows, values = validate_data(self, X, y, reset=begin, multi_output=True, y_numeric=True, **ROWS)
         weight, targets = check_weights(sample_weight, rows), as_targets(values)
         begun = None if begin else self._n_outputs()
         if begin or self._flat is None:
@@ -194,6 +195,7 @@ class Regression(RegressorMixin, Supervised):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
         return tags
 
 
@@ -253,6 +255,11 @@ class Classification(ClassifierMixin, ClassWeights, Supervised):
 
     classes_: NDArray[Any]
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        return tags
+
     def _class_weighted(self, labels: NDArray[Any], weight: Array) -> Array:
         """Weights of rows times those that `class_weight` gives their classes."""
         assert isinstance(self.class_weight, dict)
@@ -287,7 +294,7 @@ class Classification(ClassifierMixin, ClassWeights, Supervised):
         self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None, classes: Any = None, *, begin: bool = True
     ) -> Rows:
         """Rows that begin a model, and name its classes, or go on with it."""
-        rows, labels = checked_block(self, X, y, reset=begin)
+        rows, labels = validate_data(self, X, y, reset=begin, **ROWS)
         check_classification_targets(labels)
         weight = check_weights(sample_weight, rows)
         if isinstance(self.class_weight, dict):

@@ -23,6 +23,7 @@ from sklearn.utils.validation import validate_data as _validate_data
 from .._core import LARGEST, SMALLEST
 from .arrays import Array
 from .columns import Columns
+from .objects import Objects
 from .reports import has_learned
 
 E = TypeVar("E")
@@ -70,13 +71,23 @@ def check_array(array: Any, **options: Any) -> NDArray[Any]:
         raise
 
 
+#: How rows are given to the core.
+ROWS: dict[str, Any] = {"dtype": np.float64, "order": "C"}
+
+
 def validate_data(estimator: BaseEstimator, X: Any, y: Any = "no_validation", **options: Any) -> Any:
     """scikit-learn's, with columns named in errors, and encoded where there are others than numbers."""
     reset, numbers = options.get("reset", True), isinstance(X, np.ndarray) and X.dtype.kind in "fiub"
     if reset:
         estimator.__dict__.pop("columns_", None)
         estimator.__dict__.pop("_encodes", None)
-    columns: Columns | None = getattr(estimator, "columns_", None)
+        kernel = getattr(estimator, "kernel", None)
+        if callable(kernel) or (isinstance(kernel, str) and kernel == "precomputed"):
+            rows = _learn_objects(estimator, X)
+            return _validate_data(at_this_moment(estimator), rows, y, **options)
+    columns: Any = getattr(estimator, "columns_", None)
+    if isinstance(columns, Objects):
+        return _validate_data(at_this_moment(estimator), columns.encode(X), y, **{**options, "reset": True})
     if reset and hasattr(estimator, "categorical_features"):
         told = not isinstance(estimator.categorical_features, str) or estimator.periods is not None
         if told or estimator._takes_missing or not numbers:
@@ -105,6 +116,19 @@ def validate_data(estimator: BaseEstimator, X: Any, y: Any = "no_validation", **
         if "NaN" in str(error) or "infinity" in str(error):
             raise type(error)(f"{error}\n{_first_not_finite(X, y)}") from None
         raise
+
+
+def _learn_objects(estimator: Any, X: Any) -> Array:
+    """Coordinates of objects, by those among them that span the others, which an estimator then keeps."""
+    most: Any = getattr(estimator, "max_basis", None)
+    basis: Any = getattr(estimator, "basis", None)
+    limited = hasattr(estimator, "basis") and isinstance(most, Integral)  # subset models; the dense ones need all
+    chosen = basis if isinstance(basis, (list, tuple, np.ndarray)) and np.ndim(basis) == 1 and len(basis) else None
+    forget(estimator, "feature_names_in_")
+    estimator.columns_, rows = Objects.learn(estimator.kernel, X, int(most) if limited else None, chosen)
+    estimator.n_features_in_ = np.shape(X)[1] if isinstance(X, np.ndarray) and X.ndim == 2 else 1
+    estimator._encodes = True
+    return rows
 
 
 def _learn_columns(estimator: Any, X: Any, told: bool) -> Columns | None:
@@ -184,13 +208,6 @@ def is_empty_block(X: ArrayLike) -> bool:
     """Whether X is a block of no rows (which learning skips)."""
     shape = getattr(X, "shape", None)
     return len(shape) == 2 and shape[0] == 0 if shape is not None else isinstance(X, (list, tuple)) and not X
-
-
-def checked_block(
-    estimator: BaseEstimator, X: ArrayLike, y: ArrayLike, *, reset: bool, **options: Any
-) -> tuple[Array, NDArray[Any]]:
-    """Return a learning block as C-ordered float64 rows and checked targets."""
-    return validate_data(estimator, X, y, reset=reset, dtype=np.float64, order="C", **options)
 
 
 def _first_not_finite(X: Any, y: Any) -> str:

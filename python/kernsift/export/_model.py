@@ -9,13 +9,12 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
-from sklearn.pipeline import Pipeline
 
 from .. import _core
 from ..base.arrays import Array
 from ..base.expansion import Expansion, KernelExpansion
 from ..base.kernel import TABLE
-from ..base.pipeline import fold
+from ..base.pipeline import fold, is_pipeline
 from ..base.steps import Steps
 from ..base.validation import check_is_fitted
 from ..base.warp import Warp, widths_of
@@ -166,7 +165,7 @@ def describe(estimator: Any, target: str | None = None) -> Model:
 
     Of a pipeline, steps that are affine in each column become part of kernels and vectors.
     """
-    estimator = fold(estimator) if isinstance(estimator, Pipeline) else estimator
+    estimator = fold(estimator) if is_pipeline(estimator) else estimator
     estimator = getattr(estimator, "model_", estimator)  # of the front door, what it has chosen
     if isinstance(estimator, FeatureVectorSelector):
         check_is_fitted(estimator)

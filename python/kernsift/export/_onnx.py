@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.pipeline import Pipeline
 
 from .. import __version__
 from ..base.arrays import Array
-from ..base.pipeline import fold
+from ..base.pipeline import fold, is_pipeline
 from ..base.steps import Steps
 from ..base.validation import check_array
 from ..io.atomic_write import write_whole
@@ -86,7 +85,7 @@ def to_onnx(
             raise ValueError(f"{name}={value!r} must be one of {list(allowed)}")
     import_onnx()
     estimator = _folded(estimator)
-    if isinstance(estimator, Pipeline):
+    if is_pipeline(estimator):
         proto = convert_pipeline(estimator, dtype)
     else:
         model = describe(estimator, "ONNX")
@@ -122,7 +121,7 @@ def to_onnx(
 def _folded(estimator: Any) -> Any:
     """One estimator, where the steps of a pipeline can be read, else the pipeline."""
     try:
-        return fold(estimator) if isinstance(estimator, Pipeline) else estimator
+        return fold(estimator) if is_pipeline(estimator) else estimator
     except (TypeError, ValueError):  # other steps, or another model at its end, which skl2onnx may know
         return estimator
 

@@ -195,8 +195,8 @@ class Learning(CallbackSupport, OnlineParameters, Course):
         return self._read_one("predict_one", x)
 
     def _row_of(self, x: Any) -> Array:
-        """A row of a folded pipeline as the core takes it."""
-        return self.columns_.encode(np.array([list(in_order(self, x))], dtype=object))[0]
+        """A row of a folded pipeline, or an object, as the core takes it."""
+        return self.columns_.row(self, x)
 
     def _read_one(self, what: str, x: Array, *how: float) -> Any:
         """What the core says of one row."""

@@ -31,10 +31,11 @@ class SubsetLSSVMRegressor(IncrementalRegression, Intervals, SubsetBase):
 
     Parameters
     ----------
-    kernel : {"rbf", "laplacian", "matern32", "matern52", "polynomial", "linear", "auto"}, default="rbf"
+    kernel : {"rbf", "laplacian", "matern32", "matern52", "polynomial", "linear", "auto", "precomputed"}, callable
         As in :class:`OnlineLSSVMRegressor`.  "auto" chooses among rbf, laplacian and matern32 in a fit, by the error of
         the model as it will be on rows held out: five parts in turn below 2,500 rows, a fifth above, where the worst
-        are dropped after small models.
+        are dropped after small models.  A function, or "precomputed", as in :class:`LSSVMRegressor`; ``max_basis`` rows
+        that span the others best are chosen first, or those of ``basis=[...]``.
     gamma : float, array of shape (n_features,), Warp, "scale", "standard", "median", "learn" or "warp", default="scale"
         Width.  "scale" is one over the sum of the features' variances, "standard" the same with each feature in units
         of its own deviation, "median" 1/(2s²) with s the median distance; "learn" finds one per feature by

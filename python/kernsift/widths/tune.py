@@ -10,14 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
-from sklearn.pipeline import Pipeline
 
 from .. import _core
 from ..base.arrays import Array
 from ..base.canonical import Canonical, Table, canonical_rows, draw_seed
 from ..base.kernel import SCALES
 from ..base.memory import check_memory
-from ..base.pipeline import in_two, joined
+from ..base.pipeline import in_two, is_pipeline, joined
 from ..base.targets import Rows
 from ..base.validation import check_array, check_some_weight, check_weights, ridge_grid
 from ..base.warp import Warp
@@ -149,7 +148,7 @@ def tune(
     >>> bool(np.abs(found.best_estimator_.predict(X) - np.sinc(X[:, 0])).max() < 0.05)
     True
     """
-    if isinstance(estimator, Pipeline):
+    if is_pipeline(estimator):
         front, model = in_two(estimator)
         rows = X if front is None else front.fit(X, y).transform(X)
         how: dict[str, Any] = {"criterion": criterion, "sample_weight": sample_weight, "refit": refit}
