@@ -17,6 +17,7 @@ from .stream.krls import KRLSRegressor  # noqa: E402
 from .stream.lags import lag_embed  # noqa: E402
 from .stream.lstd import KernelLSTD  # noqa: E402
 from .stream.online import OnlineLSSVMRegressor  # noqa: E402
+from .subset.batches import fit_batches  # noqa: E402
 from .subset.path_display import PruningPathDisplay  # noqa: E402
 from .subset.subset import SubsetLSSVMClassifier, SubsetLSSVMRegressor  # noqa: E402
 from .table.front import KernelClassifier, KernelRegressor  # noqa: E402
@@ -46,6 +47,7 @@ __all__ = [
     "Warp",
     "__version__",
     "build_config",
+    "fit_batches",
     "fold",
     "lag_embed",
     "learn_gamma",
