@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -132,6 +132,20 @@ class Regression(RegressorMixin, Supervised):
             covariance[:, np.arange(len(rows)), np.arange(len(rows))] += own[:, None]
         return mean, covariance * np.reshape(np.asarray(self._std_factor()) ** 2, (-1, 1, 1))
 
+    @overload
+    def predict(
+        self, X: ArrayLike, return_std: Literal[False] = False, return_cov: Literal[False] = False
+    ) -> NDArray[Any]: ...
+    @overload
+    def predict(
+        self, X: ArrayLike, return_std: Literal[True], return_cov: Literal[False] = False
+    ) -> tuple[NDArray[Any], NDArray[Any]]: ...
+    @overload
+    def predict(
+        self, X: ArrayLike, return_std: Literal[False] = False, *, return_cov: Literal[True]
+    ) -> tuple[NDArray[Any], NDArray[Any]]: ...
+    @overload
+    def predict(self, X: ArrayLike, return_std: bool, return_cov: bool = False) -> Any: ...
     def predict(self, X: ArrayLike, return_std: bool = False, return_cov: bool = False) -> Any:
         """Predict, optionally with the standard deviation of a new observation, or the covariance of several.
 

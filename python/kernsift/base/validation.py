@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any, TypeVar
@@ -31,7 +31,13 @@ E = TypeVar("E")
 COUNT = Interval(Integral, 1, None, closed="left")
 POSITIVE = Interval(Real, 0, None, closed="neither")
 NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
-fit_context = _fit_context
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[F], F]:
+    """scikit-learn's, which has no types."""
+    decorate: Callable[[F], F] = _fit_context(prefer_skip_nested_validation=prefer_skip_nested_validation)
+    return decorate
 
 
 class CheckedParameters(BaseEstimator):

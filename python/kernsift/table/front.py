@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -254,6 +254,20 @@ class KernelRegressor(RegressorMixin, Front):
 
     _families = (SubsetLSSVMRegressor, LSSVMRegressor)
 
+    @overload
+    def predict(
+        self, X: ArrayLike, return_std: Literal[False] = False, return_cov: Literal[False] = False
+    ) -> NDArray[Any]: ...
+    @overload
+    def predict(
+        self, X: ArrayLike, return_std: Literal[True], return_cov: Literal[False] = False
+    ) -> tuple[NDArray[Any], NDArray[Any]]: ...
+    @overload
+    def predict(
+        self, X: ArrayLike, return_std: Literal[False] = False, *, return_cov: Literal[True]
+    ) -> tuple[NDArray[Any], NDArray[Any]]: ...
+    @overload
+    def predict(self, X: ArrayLike, return_std: bool, return_cov: bool = False) -> Any: ...
     def predict(self, X: ArrayLike, return_std: bool = False, return_cov: bool = False) -> Any:
         """Predict, optionally with the standard deviation of a new observation, or the covariance of several.
 
