@@ -16,6 +16,7 @@ from .arrays import Array
 from .estimator import in_precision_of
 from .expansion import Expansion
 from .kernel import parameter, parameters, warn_of_scales
+from .labels import class_targets
 from .left_out import LeftOut, check_coverage
 from .memory import check_memory
 from .probabilities import log_softmax, softmax
@@ -441,21 +442,3 @@ def known_classes(labels: NDArray[Any]) -> NDArray[Any]:
             "classes= where a method has it"
         )
     return classes
-
-
-def class_targets(classes: NDArray[Any], y: NDArray[Any], weight: Array) -> Array:
-    """Return ±1 targets, one column a class; one column in all for two classes.
-
-    Rows of weight zero may carry unknown labels.
-    """
-    where = np.searchsorted(classes, y)
-    known = classes[np.minimum(where, len(classes) - 1)] == y
-    if not known[weight > 0].all():
-        unknown = np.unique(np.asarray(y)[~known & (weight > 0)])
-        raise ValueError(
-            f"y holds labels {unknown.tolist()} that are not among the classes {classes.tolist()}; name all labels in "
-            "the first call with classes="
-        )
-    targets = np.full((len(y), len(classes)), -1.0)
-    targets[np.flatnonzero(known), where[known]] = 1.0
-    return np.ascontiguousarray(targets[:, 1:]) if len(classes) == 2 else targets

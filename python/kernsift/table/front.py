@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 import warnings
-from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self, overload
 
 import numpy as np
@@ -14,31 +13,18 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
 from ..base.arrays import Array
-from ..base.estimator import Estimator
-from ..base.kernel import parameter, parameters
+from ..base.kernel import parameters
 from ..base.targets import ClassWeights
-from ..base.validation import Interval, did_you_mean, fit_context, forget, is_empty_block, transaction
+from ..base.validation import did_you_mean, fit_context, forget, is_empty_block, transaction
 from ..dense.lssvm import LSSVMClassifier, LSSVMRegressor
 from ..subset.subset import SubsetLSSVMClassifier, SubsetLSSVMRegressor
-from ..widths.splits import WAYS
+from .parameters import FrontParameters
 from .report import drifts, heavy_tails, report
 
 # small=True: kernels at most.  small=False: rows up to which a kernel on every row competes.
 SMALL, FEW = 500, 5000
 # What the front door decides.
 _OWN = ("validation", "random_state", "n_jobs", "class_weight")
-
-
-@parameters
-class FrontParameters(Estimator):
-    """Parameters of the two estimators."""
-
-    small: bool = parameter("boolean", default=True)
-    time_budget: float | None = parameter(Interval(Real, 0, None, closed="neither"), None, default=None)
-    validation: Any = parameter(set(WAYS), "array-like", default="random")
-    random_state: Any = parameter("random_state", default=None)
-    n_jobs: int | None = parameter(Integral, None, default=None)
-    settings: dict[str, Any] | None = parameter(dict, None, default=None)
 
 
 def _learns(front: Any) -> bool:
