@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, Literal, NamedTuple, Self, overload
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,10 +16,10 @@ from .arrays import Array
 from .estimator import in_precision_of
 from .expansion import Expansion
 from .kernel import parameter, parameters, warn_of_scales
-from .labels import class_targets
 from .left_out import LeftOut, check_coverage
 from .memory import check_memory
 from .probabilities import log_softmax, softmax
+from .rows import Rows as Rows
 from .validation import (
     ROWS,
     as_targets,
@@ -34,27 +34,6 @@ from .validation import (
     transaction,
     validate_data,
 )
-
-
-class Rows(NamedTuple):
-    """Rows to learn, checked."""
-
-    X: Array
-    targets: Array  # (n, outputs)
-    weight: Array
-
-    def part(self, which: slice) -> Rows:
-        """Return some of the rows."""
-        return Rows(self.X[which], self.targets[which], self.weight[which])
-
-    def after(self, first: Rows | None) -> Rows:
-        """Return these rows after others."""
-        return self if first is None else Rows(*(np.concatenate(pair) for pair in zip(first, self, strict=True)))
-
-    @property
-    def n_weighted(self) -> int:
-        """Rows of positive weight."""
-        return int(np.count_nonzero(self.weight > 0))
 
 
 class Supervised(Expansion):
@@ -442,3 +421,21 @@ def known_classes(labels: NDArray[Any]) -> NDArray[Any]:
             "classes= where a method has it"
         )
     return classes
+
+
+def class_targets(classes: NDArray[Any], y: NDArray[Any], weight: Array) -> Array:
+    """Return ±1 targets, one column a class; one column in all for two classes.
+
+    Rows of weight zero may carry unknown labels.
+    """
+    where = np.searchsorted(classes, y)
+    known = classes[np.minimum(where, len(classes) - 1)] == y
+    if not known[weight > 0].all():
+        unknown = np.unique(np.asarray(y)[~known & (weight > 0)])
+        raise ValueError(
+            f"y holds labels {unknown.tolist()} that are not among the classes {classes.tolist()}; name all labels in "
+            "the first call with classes="
+        )
+    targets = np.full((len(y), len(classes)), -1.0)
+    targets[np.flatnonzero(known), where[known]] = 1.0
+    return np.ascontiguousarray(targets[:, 1:]) if len(classes) == 2 else targets

@@ -15,8 +15,8 @@ from .. import _core
 from ..base.arrays import Array
 from ..base.canonical import Table, canonical_table, draw_seed
 from ..base.kernel import TABLE, ChosenKernel, kernel_name
-from ..base.labels import class_targets
 from ..base.memory import ROW_VECTORS, check_memory
+from ..base.targets import class_targets
 from ..base.threads import n_threads
 from ..base.validation import Interval, StrOptions, as_targets, check_some_weight, check_weights
 from ..base.warp import Warp
