@@ -5,6 +5,7 @@ from .base.loader import load_core as _load_core
 _load_core()
 
 from .base.config import build_config  # noqa: E402
+from .base.pipeline import fold, save  # noqa: E402
 from .base.warp import Warp  # noqa: E402
 from .dense.lssvm import LSSVMClassifier, LSSVMRegressor  # noqa: E402
 from .dense.sparse_lssvm import SparseLSSVMClassifier, SparseLSSVMRegressor  # noqa: E402
@@ -16,6 +17,7 @@ from .stream.krls import KRLSRegressor  # noqa: E402
 from .stream.lags import lag_embed  # noqa: E402
 from .stream.lstd import KernelLSTD  # noqa: E402
 from .stream.online import OnlineLSSVMRegressor  # noqa: E402
+from .subset.batches import fit_batches  # noqa: E402
 from .subset.path_display import PruningPathDisplay  # noqa: E402
 from .subset.subset import SubsetLSSVMClassifier, SubsetLSSVMRegressor  # noqa: E402
 from .table.front import KernelClassifier, KernelRegressor  # noqa: E402
@@ -45,8 +47,11 @@ __all__ = [
     "Warp",
     "__version__",
     "build_config",
+    "fit_batches",
+    "fold",
     "lag_embed",
     "learn_gamma",
     "load",
+    "save",
     "tune",
 ]

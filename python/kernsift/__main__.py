@@ -68,7 +68,9 @@ def demo(rows: int, seed: int, path: Path | None, asked: bool) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` and return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m kernsift", description=__doc__)
+    name = "kernsift" if argv is None and Path(sys.argv[0]).stem == "kernsift" else "python -m kernsift"
+    parser = argparse.ArgumentParser(prog=name, description=__doc__)
+    parser.add_argument("--version", action="version", version=f"kernsift {kernsift.__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("info", help="versions, CPU level, threads", description=info.__doc__)
     run = commands.add_parser(

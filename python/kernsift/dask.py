@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone, is_classifier
+from sklearn.base import is_classifier
 
 from . import _core
 from .base.arrays import Array
+from .base.pipeline import in_two, joined, named
 from .base.validation import take_over
 from .io.record_batches import numbers_of
 from .subset.base import SubsetBase
@@ -46,8 +47,9 @@ def fit(
 
     Parameters
     ----------
-    estimator : SubsetLSSVMRegressor or SubsetLSSVMClassifier
-        Fitted in place, and returned.  ``alpha="loo"`` needs all rows in one place and is refused.
+    estimator : SubsetLSSVMRegressor or SubsetLSSVMClassifier, or Pipeline that ends in one
+        Fitted in place, and returned.  ``alpha="loo"`` needs all rows in one place and is refused.  The steps of a
+        pipeline are fitted to the sample; every partition passes them where it lies.
     X : dask array, dask DataFrame, or path(s) of Parquet files
     y : dask array or series, or name (list of names) of the target column of X
     sample_weight : dask array or series, or name of a column, optional
@@ -84,27 +86,31 @@ def fit(
     >>> bool(np.abs(model.predict(X) - y).max() < 0.01)
     True
     """
-    if not isinstance(estimator, SubsetBase):
+    front, model = in_two(estimator)  # the old model stays until the new one is whole
+    if not isinstance(model, SubsetBase):
         raise TypeError(
             f"kernsift.dask.fit takes a SubsetLSSVMRegressor or SubsetLSSVMClassifier, whose sums add exactly, and got "
-            f"a {type(estimator).__name__}"
+            f"a {type(model).__name__}"
         )
     if split_every < 2:
         raise ValueError(f"split_every={split_every!r} merges nothing: give 2 or more")
     names, parts = _partitions(X, y, sample_weight)
-    model = clone(estimator)  # the old model stays until the new one is whole
     Xs, ys, weight, found = _sample(parts, sample, is_classifier(model) and classes is None, split_every)
+    if front is not None:
+        front.fit(named(Xs, names), ys)
+        Xs = front.transform(named(Xs, names))
     if is_classifier(model):
         model.select_basis(Xs, ys, classes=found if classes is None else classes, sample_weight=weight)
     else:
         model.select_basis(Xs, ys, sample_weight=weight)
     shared = dask.delayed(model, pure=False)
     add_up = dask.delayed(_add_up, pure=False)
-    states = [dask.delayed(_accumulate, pure=False)(shared, part) for part in parts]
+    before = dask.delayed(front, pure=False) if front is not None else None
+    states = [dask.delayed(_accumulate, pure=False)(shared, part, before, names) for part in parts]
     model.merge(_tree(states, add_up, split_every).compute())
-    if names is not None:
+    if names is not None and front is None:
         model.feature_names_in_ = np.array(names, dtype=object)
-    take_over(estimator, model)
+    take_over(estimator, joined(front, estimator, model))
     return estimator
 
 
@@ -234,9 +240,11 @@ def _tree(values: list[Any], merge: Any, split_every: int) -> Any:
     return values[0]
 
 
-def _accumulate(model: SubsetBase, part: Rows) -> SubsetState | None:
+def _accumulate(model: SubsetBase, part: Rows, front: Any, names: list[str] | None) -> SubsetState | None:
     X, y, weight = part
-    return model.accumulate(X, y, weight) if len(X) else None
+    if not len(X):
+        return None
+    return model.accumulate(X if front is None else front.transform(named(X, names)), y, weight)
 
 
 def _add_up(states: list[SubsetState | None]) -> SubsetState | None:

@@ -283,3 +283,18 @@ def test_last_targets_as_features(rng):
         model.predict_many(pd.DataFrame(X, columns=["a", "b"]))
     with pytest.raises(ValueError, match="target_lags"):
         OnlineLSSVMRegressor(target_lags=-1)
+
+
+def test_snarimax_forecasts_with_it():
+    from river import time_series
+
+    year = np.array([112, 118, 132, 129, 121, 135, 148, 148, 136, 119, 104, 118.0])
+    series = np.tile(year, 12) * np.repeat(1 + 0.1 * np.arange(12), 12)
+    model = time_series.SNARIMAX(p=12, d=1, q=0, m=12, regressor=OnlineLSSVMRegressor(max_basis=100))
+    for value in series[:-12]:
+        model.learn_one(float(value))
+    # the same months of the year before are off by a tenth of the level, 12
+    assert np.abs(np.array(model.forecast(12)) - series[-12:]).mean() < 12
+    fresh = OnlineLSSVMRegressor()
+    fresh.learn_one({}, 1.0)
+    assert fresh.predict_one({}) == 0.0

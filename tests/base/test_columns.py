@@ -308,7 +308,7 @@ def test_batches_with_names_are_tables(library):
         parts = [whole[:60], whole[60:]]
     model = Regressor(alpha=0.1).fit_batches(parts, target="y")
     X = frame_of("pyarrow" if library == "record batches" else library, columns)
-    same = Regressor(alpha=0.1).select_basis(X[:60], y[:60]).partial_fit(X[:60], y[:60]).partial_fit(X[60:], y[60:])
+    same = Regressor(alpha=0.1).select_basis(X, y).partial_fit(X[:60], y[:60]).partial_fit(X[60:], y[60:])
     assert model.columns_ == same.columns_
     assert model.feature_names_in_.tolist() == list(columns)
     if library == "pandas" or RECENT:

@@ -381,3 +381,33 @@ def test_a_stream_that_is_stopped_leaves_its_model(number, code, tmp_path):
     run("stream", "--target", "y", "--out", out, "--resume", text=lines(1000))
     run("stream", "--target", "y", "--out", tmp_path / "whole.npz", text=lines(1000))
     assert out.read_bytes() == (tmp_path / "whole.npz").read_bytes()
+
+
+@pytest.mark.parametrize(("word", "character"), [(";", ";"), ("tab", "\t"), ("|", "|")])
+def test_another_delimiter_gives_the_same_model(tmp_path, word, character):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(80, 2))
+    lines = [["left", '"a, b"' if character != "," else "b", "y"]] + [
+        [f"{v!r}" for v in (*x, x[0])] for x in X.tolist()
+    ]
+    for name, between in (("comma.csv", ","), ("other.csv", character)):
+        (tmp_path / name).write_text("\n".join(between.join(line) for line in lines) + "\n")
+    run("fit", tmp_path / "comma.csv", "--target", "y", "--out", tmp_path / "one.npz", "--quiet")
+    run("fit", tmp_path / "other.csv", "--target", "y", "--out", tmp_path / "two.npz", "--quiet", "--delimiter", word)
+    assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
+    one = run("predict", tmp_path / "one.npz", tmp_path / "comma.csv").stdout
+    assert run("predict", tmp_path / "two.npz", tmp_path / "other.csv", "--delimiter", word).stdout == one
+    stream = run("stream", "--target", "y", text=(tmp_path / "comma.csv").read_text()).stdout
+    other = (tmp_path / "other.csv").read_text()
+    assert run("stream", "--target", "y", "--delimiter", word, text=other).stdout == stream
+    refused = run("fit", "x.csv", "--target", "y", "--out", "m", "--delimiter", "ab", code=2).stderr
+    assert "'ab' is not one character" in refused
+
+
+def test_the_version_and_the_script():
+    assert run("--version").stdout.strip() == f"kernsift {kernsift.__version__}"
+    import tomllib
+    from pathlib import Path
+
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["scripts"] == {"kernsift": "kernsift.__main__:main"}

@@ -73,6 +73,7 @@ def public_things():
         "kernsift.dask",
         "kernsift.display",
         "kernsift.export",
+        "kernsift.forecast",
         "kernsift.river",
     ):
         module = imported(name)

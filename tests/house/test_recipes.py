@@ -64,6 +64,7 @@ pipeline = make_pipeline(StandardScaler(), kernsift.OnlineLSSVMRegressor(gamma=0
     "docs/streams.md": """
 import numpy as np
 series = np.sin(np.arange(300) / 9)
+load, value = series, 0.5
 dataset = [(dict(a=a, b=1.0), a + 1.0) for a in np.sin(np.arange(100.0)).tolist()]
 """,
     "docs/tuning.md": ROWS,

@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from kernsift import SubsetLSSVMClassifier, SubsetLSSVMRegressor
+from kernsift import LSSVMRegressor, SubsetLSSVMClassifier, SubsetLSSVMRegressor
 
 pa = pytest.importorskip("pyarrow", reason="needs pyarrow: pip install 'kernsift[arrow]'")
 parquet = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow: pip install 'kernsift[arrow]'")
@@ -70,6 +70,98 @@ def test_a_parquet_file_is_read_in_batches(tmp_path, monkeypatch):
     assert two.dual_coef_.shape[1] == 2
 
 
+def test_tables_datasets_streams_and_files_are_the_same_rows(tmp_path):
+    pytest.importorskip("pandas", reason="needs pandas")
+    pl = pytest.importorskip("polars", reason="needs polars")
+    import pyarrow.csv
+    import pyarrow.dataset
+
+    class Stream:
+        """Anything with a stream of Arrow."""
+
+        def __arrow_c_stream__(self, requested_schema=None):
+            return table.to_reader().__arrow_c_stream__(requested_schema)
+
+    table = pa.table({name: values.astype(float) for name, values in columns().items()})
+    folder, texts = tmp_path / "rows", tmp_path / "csv"
+    folder.mkdir()
+    texts.mkdir()
+    for k in range(5):
+        parquet.write_table(table.slice(100 * k, 100), folder / f"{k}.parquet")
+        pyarrow.csv.write_csv(table.slice(100 * k, 100), texts / f"{k}.csv")
+    whole = make().fit_batches([table], target="y", features=["b", "a"])
+    assert whole.feature_names_in_.tolist() == ["b", "a"]
+    X = table.select(["b", "a"]).to_pandas()
+    for given in (
+        table,
+        table.to_pandas(),
+        pl.from_arrow(table),
+        pl.from_arrow(table).lazy(),
+        pyarrow.dataset.dataset(folder),
+        table.to_reader(),
+        Stream(),
+        folder,
+        str(folder / "*.parquet"),
+        sorted(folder.iterdir()),
+        texts,
+        texts / "*.csv",
+    ):
+        model = make().fit_batches(given, target="y", features=["b", "a"])
+        assert model.n_samples_seen_ == 500
+        # the sums of batches of other sizes, in other orders
+        np.testing.assert_allclose(model.predict(X), whole.predict(X), rtol=1e-6, atol=1e-9)
+
+
+def test_the_basis_is_from_all_batches_and_not_from_the_first():
+    X = np.linspace(-3, 3, 3000)[:, None]
+    parts = [(X[i : i + 500], np.sin(3 * X[i : i + 500, 0])) for i in range(0, 3000, 500)]
+    model = make().fit_batches(parts, sample=300)
+    assert model.basis_vectors_.min() < -2.5
+    assert model.basis_vectors_.max() > 2.5
+    assert np.abs(model.predict(X) - np.sin(3 * X[:, 0])).max() < 0.1
+    again = make().fit_batches(parts, sample=300)
+    np.testing.assert_array_equal(again.basis_vectors_, model.basis_vectors_)
+    once = make().fit_batches(iter(parts), sample=1000)  # of a generator the first rows, and not fewer
+    assert once.basis_vectors_.max() < -0.9
+    assert once.n_samples_seen_ == 3000
+    labels = SubsetLSSVMClassifier(max_basis=20, random_state=0)
+    late = [(x, np.where(x[:, 0] > 2.9, "late", np.where(x[:, 0] > 0, "up", "down"))) for x, _ in parts]
+    assert labels.fit_batches(late, sample=300).classes_.tolist() == ["down", "late", "up"]
+
+
+def test_every_row_has_the_same_chance_in_a_reservoir():
+    from kernsift.io.record_batches import Reservoir
+
+    counts = np.zeros(60)
+    for seed in range(600):
+        drawn = Reservoir(10, seed)
+        for i in range(0, 60, 6):
+            drawn.add(np.arange(i, i + 6.0)[:, None], np.zeros(6))
+        (X, _) = drawn.rows()
+        assert len(X) == 10
+        counts[X[:, 0].astype(int)] += 1
+    # binomial, mean 100 and deviation 9.1: five of them for sixty counts
+    assert np.abs(counts - 100).max() < 46
+
+
+def test_a_pipeline_takes_batches():
+    from kernsift import fit_batches
+    from sklearn.compose import ColumnTransformer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    pytest.importorskip("pandas", reason="needs pandas")
+    table = pa.table(columns()).drop_columns(["w"])
+    pipeline = make_pipeline(ColumnTransformer([("s", StandardScaler(), ["a", "b"])]), make())
+    assert fit_batches(pipeline, table.to_batches(100), target="y") is pipeline
+    frame = table.to_pandas()
+    assert pipeline.score(frame[["a", "b"]], frame["y"]) > 0.99
+    means = frame[["a", "b"]].astype(float).mean()
+    np.testing.assert_allclose(pipeline[0].named_transformers_["s"].mean_, means, rtol=1e-6)
+    with pytest.raises(TypeError, match="whose sums add exactly, and got a LSSVMRegressor"):
+        fit_batches(LSSVMRegressor(), [table], target="y")
+
+
 def test_what_does_not_fit_is_named_and_changes_nothing():
     table = pa.table(columns())
     model = make().fit_batches([table], target="y")
@@ -83,6 +175,9 @@ def test_what_does_not_fit_is_named_and_changes_nothing():
         ([table.set_column(1, "b", pa.array([["red"]] * 500))], {"target": "y"}, "column 'b' of X holds .'red'"),
         ([table.set_column(1, "b", nulls)], {"target": "y"}, "column 'b' has 1 nulls"),
         ([3], {"target": "y"}, "a batch is a tuple"),
+        (3, {"target": "y"}, "batches must be an iterable"),
+        ([table], {"target": "y", "features": ["a", "bb"]}, r"no column 'bb' \(did you mean 'b'"),
+        ([table], {"target": "y", "sample": 0}, "sample=0"),
         ([], {"target": "y"}, "got no rows"),
     ):
         with pytest.raises((ValueError, TypeError), match=said):
@@ -91,8 +186,9 @@ def test_what_does_not_fit_is_named_and_changes_nothing():
 
 
 def test_ctrl_c_between_batches_leaves_the_model_of_the_rows_so_far():
-    model, X = expected()
+    _, X = expected()
     c = columns()
+    model = make().fit_batches(((X[i : i + 100], c["y"][i : i + 100]) for i in range(0, 500, 100)), sample=100)
 
     def batches():
         for i in range(0, 300, 100):
@@ -101,7 +197,7 @@ def test_ctrl_c_between_batches_leaves_the_model_of_the_rows_so_far():
 
     stopped = make()
     with pytest.raises(KeyboardInterrupt):
-        stopped.fit_batches(batches())
+        stopped.fit_batches(batches(), sample=100)
     assert stopped.n_samples_seen_ == 300
     stopped.partial_fit(X[300:], c["y"][300:])
     np.testing.assert_allclose(stopped.predict(X), model.predict(X), atol=1e-9)  # the same sums, in other order

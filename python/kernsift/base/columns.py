@@ -126,7 +126,7 @@ class Columns:
     @classmethod
     def learn(cls, X: Any, categories: Any, periods: Mapping[Any, Any], missing: bool) -> Self | None:
         """Learn what the columns are; None for a table of numbers alone, without missing values where `missing`."""
-        table = _columns_in(X)
+        table = columns_in(X)
         if table is None or not len(table) or not len(table[0][1]):
             return None
         names = [name for name, _ in table]
@@ -155,7 +155,7 @@ class Columns:
 
     def encode(self, X: Any) -> Array:
         """Return the coordinates of the rows of a table, (n_samples, n_coordinates)."""
-        table = _columns_in(X)
+        table = columns_in(X)
         if table is None or len(table) != len(self.columns):
             raise ValueError(f"X must be a table of the {len(self.columns)} columns of fit")
         for column, (name, _) in zip(self.columns, table, strict=True):
@@ -228,7 +228,7 @@ def _learn(name: Any, values: Any, is_category: bool, periods: tuple[float, ...]
     return Column(name, kind, middle - origin, flagged, origin, periods), bool(gaps.any())
 
 
-def _columns_in(X: Any) -> list[tuple[Any, Any]] | None:
+def columns_in(X: Any) -> list[tuple[Any, Any]] | None:
     """Names (or numbers) and values of the columns of a table; None for anything else."""
     if isinstance(X, (list, tuple)):
         X = np.array(X, dtype=object)

@@ -87,6 +87,8 @@ class Estimator(CheckedParameters):
         """
         if what not in ("all", "predict"):
             raise ValueError(f"what={what!r} must be 'all' or 'predict'{did_you_mean(str(what), ('all', 'predict'))}")
+        if callable(getattr(self, "kernel", None)):
+            raise TypeError("save stores plain data, and kernel is a function: keep this model with pickle or joblib")
         model_file.save(self if what == "all" else self._to_predict(), path)
 
     def _to_predict(self) -> Self:

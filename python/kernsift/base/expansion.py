@@ -15,6 +15,7 @@ from .arrays import Array
 from .estimator import Estimator
 from .threads import n_threads
 from .validation import validate_data
+from .warp import Warp, widths_of
 
 
 @record("KernelExpansion")
@@ -78,7 +79,7 @@ class KernelExpansion:
 # Attributes of a fitted model that predictions need, or that say what it is.
 _TO_PREDICT = (
     "_flat", "n_features_in_", "feature_names_in_", "classes_", "alpha_", "gamma_", "gammas_", "n_samples_seen_",
-    "search_", "_notes", "columns_", "_takes_missing",
+    "search_", "_notes", "columns_", "_encodes", "_takes_missing",
 )  # fmt: skip
 _OF_WIDTHS = ("gamma", "relevance", "switched_off", "alpha", "error")
 
@@ -87,6 +88,7 @@ class Expansion(Estimator):
     """Attributes and scores of a fitted model, which is an expansion unless a family has another (`_model`)."""
 
     _flat: bool | None = None  # whether one output was given as a vector: predictions are vectors too
+    _encodes = False  # whether `columns_` are the steps of a pipeline, before every row
     _takes_missing = False  # whether NaN in a table of numbers is a missing value
     _in_single = False  # whether rows of float32 are predicted in single precision
     _to_judge = False  # whether errors on rows held out are wanted where there is nothing to choose
@@ -196,6 +198,19 @@ class Expansion(Estimator):
         return self._columns(self._fitted().intercept)
 
     @property
+    def feature_importances_(self) -> Array:
+        """Part that each column of X has in distances: of the rows widths were learned on, or of the kernels' centres.
+
+        Squared distances, of the laplacian kernel absolute ones; of the linear kernel the changes that a column makes
+        to predictions.  The parts add up to one.
+        """
+        model = self._fitted()
+        learned = getattr(self, "learned_gamma_", None)
+        parts = _importances(model) if learned is None else np.asarray(learned["relevance"], dtype=np.float64)
+        columns = getattr(self, "columns_", None)
+        return parts if columns is None else columns.by_column(parts)
+
+    @property
     def cost_(self) -> Any:
         """Regularised cost ξ, per output."""
         return self._columns(self._fitted().cost)
@@ -217,3 +232,25 @@ class Expansion(Estimator):
         if rows.dtype == np.float32:
             return model.kernel.expand_single(*model.expansion, rows, threads)
         return model.predict(rows, threads)
+
+
+def _importances(model: Any) -> Array:
+    """Parts of the features in the mean distance of the kernels' centres."""
+    kernel, centres = model.kernel, model.basis
+    if kernel.name == "polynomial":
+        raise AttributeError(
+            "feature_importances_ needs a kernel of distances, or the linear one: of the polynomial kernel use "
+            "sklearn.inspection.permutation_importance"
+        )
+    metric = widths_of(kernel)
+    if isinstance(metric, Warp):
+        centres, metric = metric.transform(centres), np.ones(centres.shape[1])
+    if kernel.name == "linear":
+        parts = np.abs(centres.T @ model.coef).sum(axis=1) * centres.std(axis=0)
+    elif kernel.name == "laplacian":
+        m = len(centres)
+        order = 2.0 * np.arange(m) - m + 1.0
+        parts = metric * (order @ np.sort(centres, axis=0)) / max(m, 1) ** 2
+    else:
+        parts = metric * centres.var(axis=0)
+    return parts / parts.sum() if parts.any() else parts

@@ -98,7 +98,8 @@ class ChosenKernel:
 def kernel_name(model: KernelParameters) -> str:
     """Name of the kernel: the parameter, or what was chosen for "auto"."""
     chosen: ChosenKernel | None = getattr(model, "_chosen", None)
-    return model.kernel if chosen is None else chosen.kernel
+    name = model.kernel if chosen is None else chosen.kernel
+    return "linear" if callable(name) or name == "precomputed" else name  # on coordinates
 
 
 def wants_learning(gamma: Any) -> bool:
@@ -119,7 +120,7 @@ def warn_of_scales(model: Any, X: Array) -> None:
         or is_scale_free(gamma)
         or isinstance(gamma, Warp)
         or np.ndim(gamma)
-        or model.kernel == "linear"
+        or kernel_name(model) == "linear"
         or len(X) < _LEAST_ROWS
     ):
         return
@@ -155,6 +156,8 @@ def make_kernel(
     """
     chosen: ChosenKernel | None = getattr(model, "_chosen", None)
     name = model.kernel if chosen is None else chosen.kernel
+    if callable(name) or name == "precomputed":
+        name = "linear"  # on coordinates
     columns: Columns | None = getattr(model, "columns_", None)
     if columns is not None and not isinstance(gamma, (str, Warp)) and np.shape(gamma) == (len(columns.columns),):
         gamma = np.asarray(gamma)[columns.owner]  # one width a column

@@ -16,6 +16,15 @@ def softmax(scores: NDArray[Any], temperature: float) -> Array:
     return _core.softmax(np.ascontiguousarray(scores, dtype=np.float64), temperature)
 
 
+def log_softmax(scores: NDArray[Any], temperature: float) -> Array:
+    """Return the logarithms of the probabilities, finite where these are too small for a double."""
+    hot = temperature * np.asarray(scores, dtype=np.float64)
+    hot = np.concatenate([-hot, hot], axis=1) if hot.shape[1] == 1 else hot
+    hot = hot - hot.max(axis=1, keepdims=True, initial=-np.inf)
+    logs: Array = hot - np.log(np.exp(hot).sum(axis=1, keepdims=True))
+    return logs
+
+
 def fit_temperature(scores: NDArray[Any], codes: NDArray[np.intp], weight: Array) -> float:
     """Return the temperature that fits left-out scores of rows best, from the class of each row."""
     return _core.fit_temperature(

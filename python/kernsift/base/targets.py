@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,41 +17,22 @@ from .estimator import in_precision_of
 from .expansion import Expansion
 from .kernel import parameter, parameters, warn_of_scales
 from .memory import check_memory
-from .probabilities import softmax
+from .probabilities import log_softmax, softmax
+from .rows import Rows as Rows
 from .validation import (
+    ROWS,
     as_targets,
     at_this_moment,
     check_products,
     check_some_weight,
     check_weights,
-    checked_block,
     fit_context,
     forget,
     is_empty_block,
     take_over,
     transaction,
+    validate_data,
 )
-
-
-class Rows(NamedTuple):
-    """Rows to learn, checked."""
-
-    X: Array
-    targets: Array  # (n, outputs)
-    weight: Array
-
-    def part(self, which: slice) -> Rows:
-        """Return some of the rows."""
-        return Rows(self.X[which], self.targets[which], self.weight[which])
-
-    def after(self, first: Rows | None) -> Rows:
-        """Return these rows after others."""
-        return self if first is None else Rows(*(np.concatenate(pair) for pair in zip(first, self, strict=True)))
-
-    @property
-    def n_weighted(self) -> int:
-        """Rows of positive weight."""
-        return int(np.count_nonzero(self.weight > 0))
 
 
 class Supervised(Expansion):
@@ -94,7 +75,7 @@ class Regression(RegressorMixin, Supervised):
 
     def _checked(self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None, *, begin: bool = True) -> Rows:
         """Rows that begin a model, or go on with it."""
-        rows, values = checked_block(self, X, y, reset=begin, multi_output=True, y_numeric=True)
+        rows, values = validate_data(self, X, y, reset=begin, multi_output=True, y_numeric=True, **ROWS)
         weight, targets = check_weights(sample_weight, rows), as_targets(values)
         begun = None if begin else self._n_outputs()
         if begin or self._flat is None:
@@ -131,6 +112,20 @@ class Regression(RegressorMixin, Supervised):
         factors = self._std_factors(rows, mean).T
         return mean, covariance * factors[:, :, None] * factors[:, None, :]
 
+    @overload
+    def predict(
+        self, X: ArrayLike, return_std: Literal[False] = False, return_cov: Literal[False] = False
+    ) -> NDArray[Any]: ...
+    @overload
+    def predict(
+        self, X: ArrayLike, return_std: Literal[True], return_cov: Literal[False] = False
+    ) -> tuple[NDArray[Any], NDArray[Any]]: ...
+    @overload
+    def predict(
+        self, X: ArrayLike, return_std: Literal[False] = False, *, return_cov: Literal[True]
+    ) -> tuple[NDArray[Any], NDArray[Any]]: ...
+    @overload
+    def predict(self, X: ArrayLike, return_std: bool, return_cov: bool = False) -> Any: ...
     def predict(self, X: ArrayLike, return_std: bool = False, return_cov: bool = False) -> Any:
         """Predict, optionally with the standard deviation of a new observation, or the covariance of several.
 
@@ -196,6 +191,7 @@ class Regression(RegressorMixin, Supervised):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
         return tags
 
 
@@ -210,6 +206,11 @@ class Classification(ClassifierMixin, ClassWeights, Supervised):
     """Labels, as ±1 targets: one column a class, one in all for two classes."""
 
     classes_: NDArray[Any]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        return tags
 
     def _class_weighted(self, labels: NDArray[Any], weight: Array) -> Array:
         """Weights of rows times those that `class_weight` gives their classes."""
@@ -245,7 +246,7 @@ class Classification(ClassifierMixin, ClassWeights, Supervised):
         self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None, classes: Any = None, *, begin: bool = True
     ) -> Rows:
         """Rows that begin a model, and name its classes, or go on with it."""
-        rows, labels = checked_block(self, X, y, reset=begin)
+        rows, labels = validate_data(self, X, y, reset=begin, **ROWS)
         check_classification_targets(labels)
         weight = check_weights(sample_weight, rows)
         if isinstance(self.class_weight, dict):
@@ -309,6 +310,19 @@ class Probabilities(Classification):
         if len(self.classes_) == 1:  # of a stream that begins
             return in_precision_of(X, np.ones_like(scores))
         return in_precision_of(X, softmax(scores, self.temperature_))
+
+    def predict_log_proba(self, X: ArrayLike) -> Array:
+        """Return the logarithm of the probability of each class, (n_samples, n_classes).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        """
+        self = at_this_moment(self)
+        scores = self._scores(X)
+        if len(self.classes_) == 1:
+            return in_precision_of(X, np.zeros_like(scores))
+        return in_precision_of(X, log_softmax(scores, self.temperature_))
 
 
 class IncrementalRegression(Regression):

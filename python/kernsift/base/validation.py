@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any, TypeVar
@@ -23,6 +23,7 @@ from sklearn.utils.validation import validate_data as _validate_data
 from .._core import LARGEST, SMALLEST
 from .arrays import Array
 from .columns import Columns
+from .objects import Objects
 from .reports import has_learned
 
 E = TypeVar("E")
@@ -30,7 +31,13 @@ E = TypeVar("E")
 COUNT = Interval(Integral, 1, None, closed="left")
 POSITIVE = Interval(Real, 0, None, closed="neither")
 NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
-fit_context = _fit_context
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[F], F]:
+    """scikit-learn's, which has no types."""
+    decorate: Callable[[F], F] = _fit_context(prefer_skip_nested_validation=prefer_skip_nested_validation)
+    return decorate
 
 
 class CheckedParameters(BaseEstimator):
@@ -70,12 +77,23 @@ def check_array(array: Any, **options: Any) -> NDArray[Any]:
         raise
 
 
+#: How rows are given to the core.
+ROWS: dict[str, Any] = {"dtype": np.float64, "order": "C"}
+
+
 def validate_data(estimator: BaseEstimator, X: Any, y: Any = "no_validation", **options: Any) -> Any:
     """scikit-learn's, with columns named in errors, and encoded where there are others than numbers."""
     reset, numbers = options.get("reset", True), isinstance(X, np.ndarray) and X.dtype.kind in "fiub"
     if reset:
         estimator.__dict__.pop("columns_", None)
-    columns: Columns | None = getattr(estimator, "columns_", None)
+        estimator.__dict__.pop("_encodes", None)
+        kernel = getattr(estimator, "kernel", None)
+        if callable(kernel) or (isinstance(kernel, str) and kernel == "precomputed"):
+            rows = _learn_objects(estimator, X)
+            return _validate_data(at_this_moment(estimator), rows, y, **options)
+    columns: Any = getattr(estimator, "columns_", None)
+    if isinstance(columns, Objects):
+        return _validate_data(at_this_moment(estimator), columns.encode(X), y, **{**options, "reset": True})
     if reset and hasattr(estimator, "categorical_features"):
         told = not isinstance(estimator.categorical_features, str) or estimator.periods is not None
         if told or estimator._takes_missing or not numbers:
@@ -104,6 +122,19 @@ def validate_data(estimator: BaseEstimator, X: Any, y: Any = "no_validation", **
         if "NaN" in str(error) or "infinity" in str(error):
             raise type(error)(f"{error}\n{_first_not_finite(X, y)}") from None
         raise
+
+
+def _learn_objects(estimator: Any, X: Any) -> Array:
+    """Coordinates of objects, by those among them that span the others, which an estimator then keeps."""
+    most: Any = getattr(estimator, "max_basis", None)
+    basis: Any = getattr(estimator, "basis", None)
+    limited = hasattr(estimator, "basis") and isinstance(most, Integral)  # subset models; the dense ones need all
+    chosen = basis if isinstance(basis, (list, tuple, np.ndarray)) and np.ndim(basis) == 1 and len(basis) else None
+    forget(estimator, "feature_names_in_")
+    estimator.columns_, rows = Objects.learn(estimator.kernel, X, int(most) if limited else None, chosen)
+    estimator.n_features_in_ = np.shape(X)[1] if isinstance(X, np.ndarray) and X.ndim == 2 else 1
+    estimator._encodes = True
+    return rows
 
 
 def _learn_columns(estimator: Any, X: Any, told: bool) -> Columns | None:
@@ -183,13 +214,6 @@ def is_empty_block(X: ArrayLike) -> bool:
     """Whether X is a block of no rows (which learning skips)."""
     shape = getattr(X, "shape", None)
     return len(shape) == 2 and shape[0] == 0 if shape is not None else isinstance(X, (list, tuple)) and not X
-
-
-def checked_block(
-    estimator: BaseEstimator, X: ArrayLike, y: ArrayLike, *, reset: bool, **options: Any
-) -> tuple[Array, NDArray[Any]]:
-    """Return a learning block as C-ordered float64 rows and checked targets."""
-    return validate_data(estimator, X, y, reset=reset, dtype=np.float64, order="C", **options)
 
 
 def _first_not_finite(X: Any, y: Any) -> str:
@@ -291,8 +315,30 @@ def check_unchanged(estimator: BaseEstimator, begun_with: dict[str, Any], when: 
             )
 
 
-def one_row(x: Any) -> Array:
+def in_order(estimator: Any, x: Any) -> Any:
+    """Return the values of a row with names (a dictionary, a series) in the order of the features."""
+    if not hasattr(x, "keys"):
+        return x
+    given, names = list(x.keys()), getattr(estimator, "feature_names_in_", None)
+    if names is None or not all(isinstance(name, str) for name in given):
+        if isinstance(x, Mapping):
+            raise ValueError(
+                "x is a dictionary and this model has no names of features: give a row of numbers, or begin with a "
+                "data frame or a dictionary"
+            )
+        return x  # a series with the numbers of its places
+    missing = next((name for name in names if name not in x), None)
+    unknown = next((name for name in given if name not in names), None)
+    if missing is not None or unknown is not None:
+        what = f"has no {str(missing)!r}" if unknown is None else f"holds {unknown!r}, no feature of this model"
+        hint = did_you_mean(unknown, list(names)) if unknown is not None else ""
+        raise ValueError(f"x {what}{hint}: it needs {', '.join(names)}")
+    return [x[name] for name in names]
+
+
+def one_row(estimator: Any, x: Any) -> Array:
     """Return a row of numbers of any kind as the core takes it."""
+    x = in_order(estimator, x)
     try:
         row = np.ascontiguousarray(x, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):

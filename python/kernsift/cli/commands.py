@@ -47,6 +47,7 @@ def add_commands(commands: Any) -> None:
     predict.add_argument("model", type=Path)
     predict.add_argument("table", type=Path)
     predict.add_argument("--out", type=Path, metavar="CSV", help="default: standard output")
+    _describe_table(predict)
     how = predict.add_mutually_exclusive_group()
     how.add_argument("--std", action="store_true", help="also the standard deviation of a new observation")
     how.add_argument("--proba", action="store_true", help="also the probability of each class")
@@ -89,7 +90,22 @@ def add_commands(commands: Any) -> None:
     _describe_model(stream)
 
 
+def _describe_table(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--delimiter", type=_delimiter, default=",", metavar="CHAR", help='between cells of CSV, such as ";" or tab'
+    )
+
+
+def _delimiter(text: str) -> str:
+    """A character, or the word for one that is hard to type."""
+    text = {"tab": "\t", "\\t": "\t", "space": " "}.get(text, text)
+    if len(text) != 1 or text in '"\r\n':
+        raise argparse.ArgumentTypeError(f"{text!r} is not one character: give one such as ';', or tab or space")
+    return text
+
+
 def _describe_model(parser: argparse.ArgumentParser) -> None:
+    _describe_table(parser)
     parser.add_argument("--target", required=True, metavar="COLUMN")
     parser.add_argument("--features", metavar="A,B,...", help="default: all other columns; quotes as in CSV")
     parser.add_argument("--classes", metavar="A,B,...", help="labels: the target is a class (default: if it is text)")
@@ -130,7 +146,7 @@ def _fit(options: argparse.Namespace) -> int:
     if not 0 <= options.test < 1:
         raise CommandError(f"--test is {options.test}: give the part of the rows held out, from 0 to less than 1")
     _check_out(options.out)
-    table = _table.read(options.table)
+    table = _table.read(options.table, options.delimiter)
     y = table.column(options.target)
     names = feature_names(options, list(table.columns))
     X = table.matrix(names)
@@ -206,7 +222,7 @@ def _predict(options: argparse.Namespace) -> int:
     names = getattr(model, "feature_names_in_", None)
     if not hasattr(model, "predict") or names is None:
         raise CommandError(f"{options.model} was not saved by `python -m kernsift fit`: it does not know its columns")
-    X = _table.read(options.table).matrix(names)
+    X = _table.read(options.table, options.delimiter).matrix(names)
     header, columns = ["prediction"], [model.predict(X)]
     if options.std:
         if "return_std" not in inspect.signature(model.predict).parameters:

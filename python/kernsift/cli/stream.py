@@ -180,7 +180,7 @@ def _terminate(*_: Any) -> None:
 
 def _rows_of(file: Iterable[str], options: argparse.Namespace) -> Iterator[tuple[Array, str]]:
     """Features and target text of each row, in the order of the features."""
-    names, rows = _table.csv_rows(file, "standard input")
+    names, rows = _table.csv_rows(file, "standard input", options.delimiter)
     if options.target not in names:
         raise CommandError(f"standard input has no column {options.target!r}: it has {', '.join(names)}")
     features = feature_names(options, names)

@@ -52,10 +52,10 @@ class Table:
         return np.column_stack(parts) if parts else np.empty((len(self), 0))
 
 
-def read(path: str | os.PathLike[str]) -> Table:
+def read(path: str | os.PathLike[str], delimiter: str = ",") -> Table:
     """Read a table; the ending tells how."""
     path = Path(path)
-    return _parquet(path) if path.suffix.lower() in (".parquet", ".pq") else _csv(path)
+    return _parquet(path) if path.suffix.lower() in (".parquet", ".pq") else _csv(path, delimiter)
 
 
 def _parquet(path: Path) -> Table:
@@ -70,9 +70,9 @@ def _parquet(path: Path) -> Table:
     return Table({name: table.column(name).to_numpy() for name in table.column_names}, str(path))
 
 
-def _csv(path: Path) -> Table:
+def _csv(path: Path, delimiter: str) -> Table:
     with open(path, newline="", encoding="utf-8-sig") as file:
-        names, rows = csv_rows(file, str(path))
+        names, rows = csv_rows(file, str(path), delimiter)
         cells = list(rows)
     if not cells:
         raise TableError(f"{path} has a header and no rows")
@@ -80,9 +80,9 @@ def _csv(path: Path) -> Table:
     return Table({name: _values(column) for name, column in zip(names, columns, strict=True)}, str(path))
 
 
-def csv_rows(file: Iterable[str], source: str) -> tuple[list[str], Iterator[list[str]]]:
+def csv_rows(file: Iterable[str], source: str, delimiter: str = ",") -> tuple[list[str], Iterator[list[str]]]:
     """The names of the first line, and the rows after it, each as long as the header."""
-    reader = csv.reader(file)
+    reader = csv.reader(file, delimiter=delimiter)
     lines = _lines(reader, source)
     names = [name.strip() for name in next(lines, [])]
     if not names:

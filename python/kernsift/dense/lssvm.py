@@ -85,10 +85,11 @@ class LSSVMRegressor(BatchRegressor, _DenseLSSVM):
 
     Parameters
     ----------
-    kernel : {"rbf", "laplacian", "matern32", "matern52", "polynomial", "linear", "auto"}, default="rbf"
+    kernel : {"rbf", "laplacian", "matern32", "matern52", "polynomial", "linear", "auto", "precomputed"}, callable
         With r² = Σγⱼ(xⱼ-x'ⱼ)²: ``exp(-r²)``, ``exp(-Σγⱼ|xⱼ-x'ⱼ|)``, Matérn 3/2 and 5/2 of length 1,
         ``(Σγⱼxⱼx'ⱼ + coef0)^degree``, ``x·x'``.  "auto" is chosen on rows held out, as in
-        :class:`SubsetLSSVMRegressor`.
+        :class:`SubsetLSSVMRegressor`.  A function of two rows returns k(x, x'), and rows may then be anything it takes:
+        texts, graphs.  With "precomputed" X is the matrix of kernel values, with the rows of the fit in columns.
     gamma : float, array (n_features,), Warp, "scale", "standard", "median", "learn", "warp" or "loo", default="scale"
         Width.  "scale" is one over the sum of the features' variances, "standard" the same with each feature in units
         of its own deviation, "median" 1/(2s²) with s the median distance,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..base.pipeline import fold
 from ..base.validation import check_array
 from ..io.atomic_write import write_whole
 from ..stream.online_model import OnlineModel
@@ -50,7 +51,8 @@ def to_c(
 
     Parameters
     ----------
-    estimator : fitted estimator
+    estimator : fitted estimator, or Pipeline with one
+        Scalers of a pipeline become part of the kernels; see :func:`kernsift.fold`.
     path : str or path, optional
         Where to write the header; it appears whole or not at all.
     name : str, default="model"
@@ -95,6 +97,7 @@ def to_c(
         raise ValueError(f"dtype={dtype!r} must be 'float32' or 'float64'")
     if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
         raise ValueError(f"name={name!r} must be a C identifier that begins with a letter")
+    estimator = fold(estimator)
     model = describe(estimator, "C")
     rows = model.probes if X is None else check_array(X, dtype=np.float64)
     if rows.shape[1] != model.n_features:

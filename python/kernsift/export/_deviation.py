@@ -17,6 +17,7 @@ from ..stream.online_model import OnlineModel
 from ..subset.subset import SubsetLSSVMRegressor
 from ._model import Term
 
+ALONE = "std=True takes a regressor on columns as they are: export the last step of the pipeline by itself"
 # What an export may be off by, of the largest deviation: more is a mistake and no rounding.
 _MISTAKE = 1e-5
 
@@ -65,6 +66,9 @@ class Deviation:
 
 def deviation(estimator: Any, rows: Array) -> Deviation:
     """Read it off a fitted regressor, and compare it with the estimator's own on rows."""
+    estimator = getattr(estimator, "model_", estimator)  # of the front door, what it has chosen
+    if getattr(estimator, "columns_", None) is not None:
+        raise ValueError(ALONE)
     if not isinstance(estimator, Regression):
         raise ValueError(f"std=True needs a regressor with standard deviations, got {type(estimator).__name__}")
     model = estimator._fitted()

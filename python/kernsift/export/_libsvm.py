@@ -21,8 +21,9 @@ def to_libsvm(estimator: Any, path: Any = None, *, output: int | None = None, ma
 
     Parameters
     ----------
-    estimator : fitted estimator
-        Kernel "rbf", "polynomial" or "linear", one width for all features, integer labels.
+    estimator : fitted estimator, or Pipeline with one
+        Kernel "rbf", "polynomial" or "linear", one width for all features, integer labels.  Scalers of a pipeline
+        become part of the kernel, where they leave one width for all.
     path : str or path, optional
         Where to write the file; it appears whole or not at all.
     output : int, optional

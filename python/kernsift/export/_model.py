@@ -14,6 +14,8 @@ from .. import _core
 from ..base.arrays import Array
 from ..base.expansion import Expansion, KernelExpansion
 from ..base.kernel import TABLE
+from ..base.pipeline import fold, is_pipeline
+from ..base.steps import Steps
 from ..base.validation import check_is_fitted
 from ..base.warp import Warp, widths_of
 from ..select.feature_vectors import FeatureVectorSelector
@@ -87,6 +89,7 @@ class Model:
     n_features: int
     classes: NDArray[Any] | None = None
     temperature: float | None = None  # of a classifier with probabilities
+    steps: Steps | None = None  # for ONNX: what comes before the features
 
     @property
     def n_outputs(self) -> int:
@@ -158,7 +161,12 @@ class Model:
 
 
 def describe(estimator: Any, target: str | None = None) -> Model:
-    """Read a fitted kernsift estimator; for an export to "ONNX", "C" or "LIBSVM" it must have the kernel."""
+    """Read a fitted kernsift estimator; for an export to "ONNX", "C" or "LIBSVM" it must have the kernel.
+
+    Of a pipeline, steps that are affine in each column become part of kernels and vectors.
+    """
+    estimator = fold(estimator) if is_pipeline(estimator) else estimator
+    estimator = getattr(estimator, "model_", estimator)  # of the front door, what it has chosen
     if isinstance(estimator, FeatureVectorSelector):
         check_is_fitted(estimator)
         terms, intercept = _of_selector(estimator)
@@ -167,7 +175,18 @@ def describe(estimator: Any, target: str | None = None) -> Model:
     else:
         raise TypeError(f"a fitted estimator of kernsift is needed, got {type(estimator).__name__}")
     columns = getattr(estimator, "columns_", None)
-    if columns is not None:
+    steps = columns if isinstance(columns, Steps) else None
+    affine = None if steps is None else steps.affine()
+    shifted = any(t.kernel.name == "polynomial" for t in terms) and affine is not None and affine[2].any()
+    if affine is not None and not (shifted and target == "ONNX"):
+        terms, intercept = _before(terms, intercept, int(estimator.n_features_in_), *affine, target or "a display")
+        steps = None
+    elif steps is not None and target != "ONNX":
+        raise ValueError(
+            f"{steps.described()}, and {target or 'a display'} takes numbers that are scaled at most: give rows that "
+            "have passed the steps to the model behind them, pipeline[-1], or use to_onnx, which takes the pipeline"
+        )
+    elif columns is not None and steps is None:
         raise ValueError(
             f"{columns.described()} is encoded in this model, and {target or 'a display'} takes numbers: fit a model "
             "to the numbers model.columns_.encode(X), use that, and give it rows in the same coordinates"
@@ -187,10 +206,58 @@ def describe(estimator: Any, target: str | None = None) -> Model:
         kind="transformer" if isinstance(estimator, FeatureVectorSelector) else kind,
         terms=tuple(t for t in terms if len(t.vectors)),
         intercept=intercept,
-        n_features=int(estimator.n_features_in_),
+        n_features=int(estimator.n_features_in_) if steps is None else len(steps.columns),
         classes=classes,
         temperature=estimator.temperature_ if hasattr(estimator, "predict_proba") else None,
+        steps=steps,
     )
+
+
+def _before(
+    terms: list[Term],
+    intercept: Array,
+    width: int,
+    places: NDArray[np.intp],
+    slopes: Array,
+    constants: Array,
+    target: str,
+) -> tuple[list[Term], Array]:
+    """Terms and intercept for rows x of `width` columns, of those for coordinates z = slopes x[places] + constants."""
+
+    def spread(values: Array, rest: float = 0.0) -> Array:
+        out = np.full((*values.shape[:-1], width), rest)
+        out[..., places] = values
+        return out
+
+    found = []
+    for term in terms:
+        old, linear = term.kernel, term.kernel.name == "linear"
+        centred = spread(term.vectors * slopes if linear else (term.vectors - constants) / slopes)
+        if linear:
+            intercept = intercept + (term.vectors @ constants) @ term.coef
+        elif old.name == "polynomial" and constants.any():
+            raise ValueError(
+                f"the polynomial kernel of shifted columns is none of their own, and {target} has no other: fit the "
+                "scaler with with_mean=False (MaxAbsScaler), or another kernel"
+            )
+        gamma = spread(old.gamma * (np.abs(slopes) if old.name == "laplacian" else slopes**2))
+        warp: tuple[Any, ...] = ()
+        if old.warp is not None:
+            gamma, warp = np.ones(width), (_warp_before(*old.warp, width, places, slopes, constants),)
+        centre = centred.mean(axis=0) if len(centred) else np.zeros(width)
+        kernel = _core.Kernel(old.name, gamma, old.degree, old.coef0, np.ascontiguousarray(centre), *warp)
+        found.append(Term(kernel, np.ascontiguousarray(centred), term.coef, term.slopes))
+    return found, intercept
+
+
+def _warp_before(
+    knots: Array, rises: Array, width: int, places: NDArray[np.intp], slopes: Array, constants: Array
+) -> tuple[Array, Array]:
+    """The warp of x whose values are those of a warp of z = slopes x + constants; slopes of scalers are positive."""
+    new_knots, new_rises = np.full((width, knots.shape[1]), np.nan), np.full((width, rises.shape[1]), np.nan)
+    new_knots[:, 0] = 0.0  # one knot: switched off
+    new_knots[places], new_rises[places] = (knots - constants[:, None]) / slopes[:, None], rises
+    return new_knots, new_rises
 
 
 def _of_model(model: Any) -> tuple[list[Term], Array]:

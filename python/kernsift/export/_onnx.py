@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.pipeline import Pipeline
 
 from .. import __version__
+from ..base.arrays import Array
+from ..base.pipeline import fold, is_pipeline
+from ..base.steps import Steps
 from ..base.validation import check_array
 from ..io.atomic_write import write_whole
-from ._deviation import deviation
+from ._deviation import ALONE, deviation
 from ._model import Model, describe
-from ._onnx_graph import build, choose_compute, import_onnx, measured
+from ._onnx_graph import OwnGraph, build, choose_compute, import_onnx, measured
+from ._onnx_steps import add_steps, inputs_of
 from ._skl2onnx import convert_pipeline
 
 # A protobuf message holds no more.
@@ -34,8 +39,10 @@ def to_onnx(
 
     The input is ``X`` (n, n_features).  A regressor's output, and that of :class:`~kernsift.FeatureVectorSelector`,
     is ``variable`` (n, outputs); a classifier has ``label`` (n,), ``probabilities`` (n, classes) where the estimator
-    has them, and ``scores``.  A pipeline of scikit-learn's transformers before a kernsift estimator is handed to
-    skl2onnx, which decides on the names.
+    has them, and ``scores``.  Scalers of a pipeline become part of the kernels, and other steps that
+    :func:`kernsift.fold` reads part of the graph: where columns hold texts, each column is an input of its name,
+    (n, 1), in which "" is a missing text.  A category that was an error is NaN.  A pipeline with other steps still is
+    handed to skl2onnx, which decides on the names.
 
     Parameters
     ----------
@@ -82,18 +89,19 @@ def to_onnx(
         if value not in allowed:
             raise ValueError(f"{name}={value!r} must be one of {list(allowed)}")
     import_onnx()
-    if isinstance(estimator, Pipeline):
+    estimator = _folded(estimator)
+    if is_pipeline(estimator):
         if std:
-            raise ValueError("std=True takes the regressor alone: export the last step of the pipeline by itself")
+            raise ValueError(ALONE)
         proto = convert_pipeline(estimator, dtype)
     else:
         model = describe(estimator, "ONNX")
-        rows = model.probes if X is None else check_array(X, dtype=np.float64)
+        rows = model.probes if X is None else _rows(model, X)
         inner = choose_compute(model, dtype, compute, rows)
         # 8 bytes a number and some kilobytes of graph: refused before protobuf fails half-way
         _check_size(8 * sum(t.vectors.size + t.coef.size for t in model.terms), _PROTOBUF_BYTES, model)
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is found by measuring
-            proto = build(model, dtype, inner, __version__, deviation(estimator, rows) if std else None)
+            proto = build(model, dtype, inner, __version__, deviation=deviation(estimator, rows) if std else None)
         error = measured(model, proto, dtype, rows)
         if not np.isfinite(error):
             raise ValueError(
@@ -106,6 +114,8 @@ def to_onnx(
                 f"the graph of this model's {model.kernel} kernel is off by {error:.2g} of the largest output on these "
                 f"rows, and rounding in {inner} explains {explained:.2g}: use compute='float64', or report this"
             )
+        if model.steps is not None:
+            proto = build(model, dtype, inner, __version__, partial(_before, model.steps), inputs_of(model.steps))
         facts = {"kernsift_error": f"{error:.2g}", "kernsift_compute": inner}
         import_onnx().helper.set_model_props(proto, facts)
         if max_bytes is not None:
@@ -113,6 +123,23 @@ def to_onnx(
     if path is not None:
         write_whole(path, proto.SerializeToString())
     return proto
+
+
+def _folded(estimator: Any) -> Any:
+    """One estimator, where the steps of a pipeline can be read, else the pipeline."""
+    try:
+        return fold(estimator) if is_pipeline(estimator) else estimator
+    except (TypeError, ValueError):  # other steps, or another model at its end, which skl2onnx may know
+        return estimator
+
+
+def _before(steps: Steps, graph: OwnGraph, compute: str, cast: Callable[[str], str]) -> str:
+    return add_steps(graph, steps, compute, cast)
+
+
+def _rows(model: Model, X: ArrayLike) -> Array:
+    """Rows to measure on, in the model's coordinates."""
+    return check_array(X if model.steps is None else model.steps.encode(X), dtype=np.float64)
 
 
 def _check_size(size: int, most: int, model: Model) -> None:

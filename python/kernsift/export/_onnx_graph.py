@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -185,7 +185,19 @@ def label_constant(model: Model) -> NDArray[Any]:
     return np.array([str(c) for c in classes], dtype=object)
 
 
-def build(model: Model, dtype: str, compute: str, version: str, deviation: Deviation | None = None) -> Any:
+Front = Callable[[OwnGraph, str, Callable[[str], str]], str]
+
+
+def build(
+    model: Model,
+    dtype: str,
+    compute: str,
+    version: str,
+    front: Front | None = None,
+    inputs: Sequence[tuple[str, int, bool]] = (),
+    deviation: Deviation | None = None,
+) -> Any:
+    """Return the graph of a model, on its features, or on `inputs` of which `front` adds them."""
     onnx = import_onnx()
     graph = OwnGraph()
     real = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
@@ -197,7 +209,10 @@ def build(model: Model, dtype: str, compute: str, version: str, deviation: Devia
         else:
             graph.op("Cast", name, to=real, output=output)
 
-    x = "X" if compute == dtype else graph.op("Cast", "X", to=inner)
+    def computed(name: str) -> str:
+        return name if compute == dtype else graph.op("Cast", name, to=inner)
+
+    x = computed("X") if front is None else front(graph, compute, computed)
     scores = add_scores(graph, x, model, compute)
     info = onnx.helper.make_tensor_value_info
     if model.kind == "classifier":
@@ -222,11 +237,14 @@ def build(model: Model, dtype: str, compute: str, version: str, deviation: Devia
             found = add_deviation(graph, exact, precise, deviation)
             graph.op("Cast", found, to=real, output="standard_deviation")
             outputs.append(info("standard_deviation", real, [None, model.n_outputs]))
+    given = [
+        info(name, onnx.TensorProto.STRING if texts else real, [None, width])
+        for name, width, texts in inputs or [("X", model.n_features, False)]
+    ]
+    domains = [("", OPSET)] + [("ai.onnx.ml", 2)] * any(node.domain == "ai.onnx.ml" for node in graph.nodes)
     proto = onnx.helper.make_model(
-        onnx.helper.make_graph(
-            graph.nodes, "kernsift", [info("X", real, [None, model.n_features])], outputs, graph.constants
-        ),
-        opset_imports=[onnx.helper.make_opsetid("", OPSET)],
+        onnx.helper.make_graph(graph.nodes, "kernsift", given, outputs, graph.constants),
+        opset_imports=[onnx.helper.make_opsetid(*domain) for domain in domains],
         producer_name="kernsift",
         producer_version=version,
         doc_string=f"{model.estimator}: {model.n_basis} kernels ({model.kernel}), computed in {compute}",

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
 
 import kernsift
 
 from ..base.estimator import Estimator
 from ..base.optional import optional
-from ..base.targets import Classification
 from ._model import describe
 from ._onnx_graph import OPSET, add_probabilities, add_scores, both_columns, choose_compute, label_constant
 
@@ -105,14 +105,14 @@ def register_skl2onnx() -> None:
         "nocl": [True, False],
     }
     for cls in (thing for thing in vars(kernsift).values() if isinstance(thing, type) and issubclass(thing, Estimator)):
-        labels = issubclass(cls, Classification)
+        labels = issubclass(cls, ClassifierMixin)
         shapes = calculate_linear_classifier_output_shapes if labels else _shapes
         alias, more = f"Kernsift{cls.__name__}", {"options": options} if labels else {}
         skl2onnx.update_registered_converter(cls, alias, shapes, _convert, **more)
 
 
 def convert_pipeline(pipeline: Any, dtype: str) -> Any:
-    """Convert a fitted pipeline of numeric columns with plain tensors for outputs."""
+    """Convert a fitted pipeline of numeric columns, with plain tensors for outputs; each named column is an input."""
     skl2onnx = import_skl2onnx()
     register_skl2onnx()
     from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
@@ -120,6 +120,7 @@ def convert_pipeline(pipeline: Any, dtype: str) -> Any:
     made = FloatTensorType if dtype == "float32" else DoubleTensorType
     last = pipeline[-1]
     options = {id(last): {"zipmap": False}} if hasattr(last, "classes_") else None
-    return skl2onnx.to_onnx(
-        pipeline, initial_types=[("X", made([None, pipeline.n_features_in_]))], options=options, target_opset=18
-    )
+    inputs = [("X", made([None, pipeline.n_features_in_]))]
+    if hasattr(pipeline, "feature_names_in_"):
+        inputs = [(str(name), made([None, 1])) for name in pipeline.feature_names_in_]
+    return skl2onnx.to_onnx(pipeline, initial_types=inputs, options=options, target_opset=18)

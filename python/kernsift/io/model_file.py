@@ -15,7 +15,7 @@ from .plain import Decoder, Encoder
 
 PACKAGE = "kernsift"
 # Modules with estimators beyond those of `kernsift` itself.
-_ELSEWHERE = ("river",)
+_ELSEWHERE = ("river", "forecast")
 
 # What scikit-learn keeps on an estimator for its own use and is not the model.
 _NOT_THE_MODEL = ("_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx", "_parent_callback_ctx")
@@ -114,7 +114,8 @@ def _describe(value: Any) -> dict[str, Any] | None:
 
 def _name_of(kind: type) -> str | None:
     package, _, module = kind.__module__.partition(".")
-    name = f"{module}.{kind.__name__}" if module in _ELSEWHERE else kind.__name__
+    room = module.partition(".")[0]
+    name = f"{room}.{kind.__name__}" if room in _ELSEWHERE else kind.__name__
     return name if package == PACKAGE and _class_of(name) is kind else None
 
 

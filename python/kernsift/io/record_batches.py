@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import glob
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from ..base.arrays import Array
-from ..base.validation import is_number, types_of
+from ..base.validation import did_you_mean, is_number, types_of
 
 # Rows read at a time from a Parquet file.
 _BATCH = 65536
@@ -32,8 +33,8 @@ def numbers_of(values: Any, where: str) -> Array:
 class BatchColumns:
     """Splits record batches into features, target and weight, and holds later ones to the columns of the first."""
 
-    def __init__(self, target: str | list[str] | None, weight: str | None) -> None:
-        self.target, self.weight = target, weight
+    def __init__(self, target: str | list[str] | None, weight: str | None, features: Any = None) -> None:
+        self.target, self.weight, self.features = target, weight, None if features is None else list(features)
         self.names: list[str] | None = None
 
     def split(self, batch: Any) -> tuple[Any, ...]:
@@ -50,10 +51,11 @@ class BatchColumns:
             raise ValueError("batches with named columns need target=, the name of the target's column")
         targets = [self.target] if isinstance(self.target, str) else list(self.target)
         others = [*targets, *([] if self.weight is None else [self.weight])]
-        missing = [name for name in others if name not in names]
+        missing = [name for name in (*others, *(self.features or ())) if name not in names]
         if missing:
-            raise ValueError(f"a batch has no column {missing[0]!r}: it has {', '.join(names)}")
-        features = [name for name in names if name not in others]
+            hint = did_you_mean(missing[0], names)
+            raise ValueError(f"a batch has no column {missing[0]!r}{hint}: it has {', '.join(names)}")
+        features = self.features or [name for name in names if name not in others]
         if self.names is None:
             self.names = features
         elif sorted(features) != sorted(self.names):
@@ -88,19 +90,150 @@ def _column(batch: Any, name: str) -> Any:
     return column.to_numpy(zero_copy_only=False) if hasattr(column, "to_pylist") else column
 
 
-def batches_of(batches: Any) -> tuple[Iterable[Any], int]:
-    """Return the iterable of batches and how many rows it will bring (0: unknown); a path is read as Parquet."""
-    if not isinstance(batches, (str, os.PathLike)):
-        return batches, 0
+def take(X: Any, places: Any) -> Any:
+    """Some rows of an array or a table."""
+    if isinstance(X, (np.ndarray, list, tuple)):
+        return np.asarray(X)[places]
+    import narwhals
+
+    return narwhals.from_native(X, eager_only=True)[places].to_native()
+
+
+def one_below_another(parts: list[Any]) -> Any:
+    """Arrays or tables as one."""
+    if len(parts) == 1 or isinstance(parts[0], np.ndarray):
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+    import narwhals
+
+    return narwhals.concat([narwhals.from_native(part, eager_only=True) for part in parts]).to_native()
+
+
+class Source:
+    """Batches of anything; `again` says whether they can be read twice."""
+
+    def __init__(self, given: Any) -> None:
+        self._given, self.again, self.n_rows = given, True, 0
+        if _is_path(given) or (isinstance(given, (list, tuple)) and given and all(map(_is_path, given))):
+            self._read: Callable[[], Iterable[Any]] = _files(given)
+            self.n_rows = sum(rows_in(path) for path in _paths(given))
+        elif hasattr(given, "collect_batches"):  # a lazy frame of polars
+            self._read = lambda: given.collect_batches(chunk_size=_BATCH, maintain_order=True)
+        elif hasattr(given, "iloc"):  # of pandas, whose categories Arrow would make its own
+            self._read, self.n_rows = (
+                (lambda: (given.iloc[i : i + _BATCH] for i in range(0, len(given), _BATCH))),
+                len(given),
+            )
+        elif hasattr(given, "iter_slices"):  # of polars
+            self._read, self.n_rows = (lambda: given.iter_slices(_BATCH)), len(given)
+        elif hasattr(given, "scanner"):  # a dataset of pyarrow
+            self._read = lambda: given.to_batches(batch_size=_BATCH, batch_readahead=1, fragment_readahead=1)
+        elif hasattr(given, "to_batches"):  # a table of pyarrow
+            self._read, self.n_rows = (lambda: given.to_batches(_BATCH)), len(given)
+        elif hasattr(given, "__arrow_c_stream__"):  # a relation of DuckDB, a reader; some can be read once
+            self._read, self.again = (lambda: _pyarrow("a stream of Arrow").RecordBatchReader.from_stream(given)), False
+        elif isinstance(given, Iterable):
+            self._read, self.again = (lambda: given), not isinstance(given, Iterator)
+        else:
+            raise TypeError(
+                f"batches must be an iterable of batches, a table, or paths of Parquet or CSV files, got a "
+                f"{type(given).__name__}"
+            )
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._read())
+
+
+def _is_path(given: Any) -> bool:
+    return isinstance(given, (str, os.PathLike))
+
+
+def _pyarrow(what: str) -> Any:
     try:
-        from pyarrow import parquet
+        import pyarrow
+        import pyarrow.dataset
+        import pyarrow.parquet
     except ImportError as error:
-        raise ImportError("a path is read as Parquet, which needs pyarrow: pip install 'kernsift[arrow]'") from error
+        raise ImportError(f"{what} needs pyarrow: pip install 'kernsift[arrow]'") from error
+    return pyarrow
+
+
+def _paths(given: Any) -> list[str]:
+    """Files of a path, a folder, a pattern, or several of these."""
+    if not _is_path(given):
+        return [path for one in given for path in _paths(one)]
+    name = os.fspath(given)
+    if os.path.isdir(name):
+        name = os.path.join(name, "**", "*")
+    if not glob.has_magic(name) or os.path.exists(name):
+        return [name]
+    found = [path for path in sorted(glob.glob(name, recursive=True)) if os.path.isfile(path)]
+    if not found:
+        raise FileNotFoundError(f"no file matches {os.fspath(given)!r}")
+    return found
+
+
+def _is_csv(path: str) -> bool:
+    return path.lower().endswith((".csv", ".csv.gz"))
+
+
+def rows_in(path: str) -> int:
+    """Rows of a Parquet file, and 0 of others."""
+    if _is_csv(path):
+        return 0
+    with _pyarrow("a path").parquet.ParquetFile(path) as file:
+        return int(file.metadata.num_rows)
+
+
+def _files(given: Any) -> Callable[[], Iterator[Any]]:
+    """A reader of Parquet and CSV files, one after another."""
+    pyarrow, paths = _pyarrow("a path is read as Parquet or CSV, which"), _paths(given)
 
     def read() -> Iterator[Any]:
-        with parquet.ParquetFile(batches) as file:
-            for group in range(file.num_row_groups):  # of several at once pyarrow keeps all it has read
-                yield from file.iter_batches(_BATCH, row_groups=[group])
+        for path in paths:
+            if _is_csv(path):
+                yield from pyarrow.dataset.dataset(path, format="csv").to_batches(batch_size=_BATCH, batch_readahead=1)
+                continue
+            with pyarrow.parquet.ParquetFile(path) as file:
+                for group in range(file.num_row_groups):  # of several at once pyarrow keeps all it has read
+                    yield from file.iter_batches(_BATCH, row_groups=[group])
 
-    with parquet.ParquetFile(batches) as file:
-        return read(), file.metadata.num_rows
+    return read
+
+
+class Reservoir:
+    """At most so many rows of positive weight of all batches, each with the same chance."""
+
+    def __init__(self, most: int, seed: int) -> None:
+        self._most, self._draw = most, np.random.default_rng(seed)
+        self._parts: list[tuple[Any, ...]] = []  # keys, X, y, and weights where there are any
+        self.labels: Any = None
+        self.n_rows = 0
+
+    def add(self, X: Any, y: Any, *weight: Any, labels: bool = False) -> None:
+        """Look at the rows of a batch."""
+        y = np.asarray(y)
+        n = len(y)
+        self.n_rows += n
+        places = np.arange(n) if not weight else np.flatnonzero(np.asarray(weight[0]) > 0)
+        if labels:
+            new = np.unique(y[places])
+            self.labels = new if self.labels is None else np.union1d(self.labels, new)
+        keys = self._draw.random(n)[places]
+        if self._parts and len(self._parts[0][0]) == self._most:
+            places, keys = places[keys < self._parts[0][0].max()], keys[keys < self._parts[0][0].max()]
+        if not len(places):
+            return
+        self._parts.append((keys, take(X, places), y[places], *(np.asarray(v)[places] for v in weight)))
+        if sum(len(part[0]) for part in self._parts) > 2 * self._most:
+            self._parts = [self._kept()]
+
+    def _kept(self) -> tuple[Any, ...]:
+        whole = tuple(one_below_another([part[i] for part in self._parts]) for i in range(len(self._parts[0])))
+        if len(whole[0]) <= self._most:
+            return whole
+        kept = np.sort(np.argsort(whole[0], kind="stable")[: self._most])
+        return tuple(take(values, kept) for values in whole)
+
+    def rows(self) -> tuple[Any, ...]:
+        """X, y and weights of the rows, in the order they came in."""
+        return self._kept()[1:] if self._parts else ()

@@ -87,11 +87,13 @@ exact_rows, forgetting, linear
         self._last_targets: list[float] = []
 
     def learn_one(self, x: Row, y: float, w: float = 1.0) -> None:
-        """Learn one row of weight w."""
+        """Learn one row of weight w; rows without features before the first that has some are skipped."""
         _check_weight(w)
         if not math.isfinite(y):
             raise ValueError(f"y is {y!r}: a target is a finite number")
         x = self._with_lags(x)
+        if self._core is None and not x:  # as SNARIMAX begins: there is no feature to learn from yet
+            return
         row = self._row_to_learn(x)
         try:
             self._learn_row(row, float(y), w)

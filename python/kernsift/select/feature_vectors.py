@@ -13,7 +13,7 @@ from .. import _core
 from ..base.arrays import Array
 from ..base.canonical import Canonical, canonical_rows, draw_seed
 from ..base.estimator import Estimator, is_float32
-from ..base.kernel import KernelParameters, parameter, parameters
+from ..base.kernel import KERNELS, KernelParameters, parameter, parameters
 from ..base.memory import ROW_VECTORS, check_memory
 from ..base.validation import (
     COUNT,
@@ -44,8 +44,8 @@ class FeatureVectorSelector(KernelParameters, ClassNamePrefixFeaturesOutMixin, T
 
     Parameters
     ----------
-    kernel : {"rbf", "laplacian", "matern32", "matern52", "polynomial", "linear"}, default="rbf"
-        As in :class:`OnlineLSSVMRegressor`.
+    kernel : {"rbf", "laplacian", "matern32", "matern52", "polynomial", "linear", "precomputed"}, callable
+        As in :class:`OnlineLSSVMRegressor`, or a kernel of your own, as in :class:`LSSVMRegressor`.
     gamma : float, array of shape (n_features,), Warp, "scale", "standard" or "median", default="scale"
         Width.
     degree, coef0 : int, float
@@ -97,6 +97,7 @@ class FeatureVectorSelector(KernelParameters, ClassNamePrefixFeaturesOutMixin, T
     (400, 30)
     """
 
+    kernel: Any = parameter({*KERNELS, "precomputed"}, callable, default="rbf")
     n_components: int = parameter(COUNT, default=100)
     n_candidates: int | None = parameter(COUNT, None, default=59)
     n_eval: int | None = parameter(COUNT, None, default=59)

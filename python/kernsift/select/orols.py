@@ -34,7 +34,7 @@ class OROLSRegressor(Intervals, OROLSBase):
 
     Parameters
     ----------
-    kernel : {"rbf", "laplacian", "matern32", "matern52", "polynomial", "linear", "auto"}, default="rbf"
+    kernel : {"rbf", "laplacian", "matern32", "matern52", "polynomial", "linear", "auto", "precomputed"}, callable
         "auto" is chosen on rows held out, as in :class:`SubsetLSSVMRegressor`.
     gamma : float, array of shape (n_features,), Warp, "scale", "standard", "median", "learn" or "warp", default="scale"
         Width, as in :class:`SubsetLSSVMRegressor`.

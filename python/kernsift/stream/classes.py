@@ -18,7 +18,7 @@ from ..base.arrays import Array
 from ..base.probabilities import softmax
 from ..base.sets import Sets, sets_of
 from ..base.targets import IncrementalClassification, Rows, known_classes
-from ..base.validation import check_products, check_some_weight, check_weights, checked_block
+from ..base.validation import ROWS, check_products, check_some_weight, check_weights, validate_data
 from .course import Course
 
 
@@ -210,7 +210,7 @@ class StreamLabels(IncrementalClassification, Sets, StreamClasses):
         if not begin and self._order is None:  # a model of version 0.1, on targets of -1 and 1
             rows = super()._checked(X, y, sample_weight, classes, begin=False)
             return rows, super()._codes_of(rows.targets)
-        given, labels = checked_block(self, X, y, reset=begin)
+        given, labels = validate_data(self, X, y, reset=begin, **ROWS)
         check_classification_targets(labels)
         weight = check_weights(sample_weight, given)
         if isinstance(self.class_weight, dict):

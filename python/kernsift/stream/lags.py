@@ -75,7 +75,7 @@ def lag_embed(
     if values.ndim > 2:
         raise ValueError(f"series has {values.ndim} dimensions: give values (n,) or columns (n, n_columns)")
     columns = values.reshape(len(values), -1)
-    back = _checked_lags(lags)
+    back = checked_lags(lags)
     if not isinstance(horizon, Integral) or isinstance(horizon, bool) or horizon < 1:
         raise ValueError(f"horizon must be a whole number of steps, 1 or more; got {horizon!r}")
     if target is not None and not -columns.shape[1] <= target < columns.shape[1]:
@@ -94,7 +94,8 @@ def lag_embed(
     return np.ascontiguousarray(X), np.ascontiguousarray(ahead)
 
 
-def _checked_lags(lags: int | Iterable[int]) -> NDArray[np.int64]:
+def checked_lags(lags: int | Iterable[int]) -> NDArray[np.int64]:
+    """Lags as numbers of steps, those of a number being 0 to one less."""
     if isinstance(lags, Integral) and not isinstance(lags, bool):
         if lags < 1:
             raise ValueError(f"lags={lags!r} keeps no value: give 1 or more, or a list of lags")

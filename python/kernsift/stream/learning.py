@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +14,7 @@ from ..base.kernel import make_kernel, wants_learning
 from ..base.reports import CallbackSupport, in_blocks, stopped
 from ..base.targets import Rows
 from ..base.threads import n_threads
-from ..base.validation import check_one_row, check_rows, check_some_weight, one_row, transaction
+from ..base.validation import check_one_row, check_rows, check_some_weight, in_order, one_row, transaction
 from ..widths.learn_gamma import learned_width
 from .core_model import OUTCOMES
 from .course import Course, CourseState
@@ -173,9 +175,17 @@ class Learning(CallbackSupport, OnlineParameters, Course):
 
     def _arrive(self, x: Any, y: Any, sample_weight: float) -> None:
         """The first row of a stream, or the first of a class."""
-        with transaction(self) as new:
+        names = None
+        if self._core is None and isinstance(x, Mapping):
+            names = np.array(list(x), dtype=object)
+            x = [x[name] for name in names]
+        x = np.array([list(in_order(self, x))], dtype=object if self._encodes else None)
+        with transaction(self) as new, warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")
             new._validate_params()
-            rows = new._next(np.reshape(x, (1, -1)), y, [sample_weight])
+            rows = new._next(x, y, [sample_weight])
+            if names is not None and all(isinstance(name, str) for name in names):
+                new.feature_names_in_ = names
             if new._core is None:
                 new._check_beyond_the_papers()
                 new._begin_stream(rows)
@@ -184,22 +194,37 @@ class Learning(CallbackSupport, OnlineParameters, Course):
     def _scores_of_one(self, x: Array) -> Array:
         return self._read_one("predict_one", x)
 
+    def _row_of(self, x: Any) -> Array:
+        """A row of a folded pipeline, or an object, as the core takes it."""
+        return self.columns_.row(self, x)
+
     def _read_one(self, what: str, x: Array, *how: float) -> Any:
         """What the core says of one row."""
         core = self._core or self._fitted()
+        if self._encodes:
+            x = self._row_of(x)
         try:
             return getattr(core, what)(x, *how)
         except TypeError:  # not a contiguous row of float64
-            return self._read_one(what, one_row(x), *how)
+            return self._read_one(what, one_row(self, x), *how)
         except ValueError:
-            check_one_row(self, x)
+            if not self._encodes:
+                check_one_row(self, x)
             raise
 
     def _learn_one(self, x: Any, target: float | Array, sample_weight: float) -> None:
+        if self._encodes:
+            x = self._row_of(x)
         try:
             self._learn_row(x, target, sample_weight)
         except TypeError:  # not a contiguous row of float64
-            self._learn_row(one_row(x), target, float(sample_weight))
+            row = one_row(self, x)
+            check_one_row(self, row)
+            self._learn_row(row, target, float(sample_weight))
+        except ValueError:
+            if not self._encodes:
+                check_one_row(self, x)
+            raise
 
 
 class Arrivals:

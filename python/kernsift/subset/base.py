@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import sys
 from dataclasses import replace
 from numbers import Real
 from typing import Any, Self
@@ -17,7 +16,6 @@ from ..base.arrays import Array
 from ..base.canonical import Table, canonical_table, draw_seed
 from ..base.expansion import Expansion, KernelExpansion
 from ..base.kernel import kernel_name, wants_learning
-from ..base.progress import progress
 from ..base.targets import Rows
 from ..base.threads import n_threads
 from ..base.validation import (
@@ -26,12 +24,10 @@ from ..base.validation import (
     check_unchanged,
     check_weights,
     forget,
-    is_empty_block,
     transaction,
     validate_data,
 )
 from ..base.warp import widths_of
-from ..io.record_batches import BatchColumns, batches_of
 from ..select.selectors import SUPERVISED
 from ..widths.race import Sizes
 from .choice import check_again, check_more, choose_basis, task_of
@@ -316,41 +312,6 @@ class SubsetBase(Sketched, SubsetParameters, Expansion):
             self._begin(self._choose(self._table(rows))[0], None)
             forget(self, "_chosen")
         return self._sums_of(rows)
-
-    def _batches(self, batches: Any, target: Any, weight: str | None, verbose: bool, *classes: Any) -> Self:
-        """Learn batches one after another; solve once, at the end."""
-        self._validate_params()
-        self._no_loo("fit_batches")
-        self._in_parts("fit_batches")
-        self._sums_for("fit_batches")
-        batches, n_rows = batches_of(batches)
-        columns = BatchColumns(target, weight)
-        interrupted = False
-        with transaction(self) as new, progress(n_rows, sys.stderr, hidden=not verbose) as advance:
-            forget(new, "_basis", "_state")
-            total: SubsetState | None = None
-            try:
-                for batch in batches:
-                    X, y, *v = columns.split(batch)
-                    if is_empty_block(X):
-                        continue
-                    part = new._sums_on_first(X, y, v[0] if v else None, *classes)
-                    if total is not None:
-                        check_again(new, len(total.z), total.z.shape[1], 1, "adding a batch to sums on")
-                    total = part if total is None else total.merge(part)
-                    advance("learning", part.n_rows)
-            except KeyboardInterrupt:
-                if total is None:
-                    raise
-                interrupted = True
-            if total is None:
-                raise ValueError("fit_batches got no rows: the iterable of batches is empty (or used up)")
-            new._solve(total, None)
-            if columns.names is not None:
-                new.feature_names_in_ = np.array(columns.names, dtype=object)
-        if interrupted:
-            raise KeyboardInterrupt
-        return self
 
     def resize(self, n_basis: int) -> Self:
         """Go to another size on the path of deletions, without another pass over the rows.

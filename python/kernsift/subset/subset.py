@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any, Self
 
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +19,7 @@ from ..base.targets import IncrementalClassification, IncrementalRegression
 from ..base.threads import n_threads
 from ..base.validation import transaction
 from .base import SubsetBase
+from .batches import learn_batches
 from .logistic import ROWS, fit_logistic, left_out_loss
 from .state import SubsetState, ready
 
@@ -33,10 +33,11 @@ class SubsetLSSVMRegressor(IncrementalRegression, Intervals, SubsetBase):
 
     Parameters
     ----------
-    kernel : {"rbf", "laplacian", "matern32", "matern52", "polynomial", "linear", "auto"}, default="rbf"
+    kernel : {"rbf", "laplacian", "matern32", "matern52", "polynomial", "linear", "auto", "precomputed"}, callable
         As in :class:`OnlineLSSVMRegressor`.  "auto" chooses among rbf, laplacian and matern32 in a fit, by the error of
         the model as it will be on rows held out: five parts in turn below 2,500 rows, a fifth above, where the worst
-        are dropped after small models.
+        are dropped after small models.  A function, or "precomputed", as in :class:`LSSVMRegressor`; ``max_basis`` rows
+        that span the others best are chosen first, or those of ``basis=[...]``.
     gamma : float, array of shape (n_features,), Warp, "scale", "standard", "median", "learn" or "warp", default="scale"
         Width.  "scale" is one over the sum of the features' variances, "standard" the same with each feature in units
         of its own deviation, "median" 1/(2s²) with s the median distance; "learn" finds one per feature by
@@ -160,30 +161,40 @@ class SubsetLSSVMRegressor(IncrementalRegression, Intervals, SubsetBase):
 
     def fit_batches(
         self,
-        batches: Iterable[Any] | str | os.PathLike[str],
+        batches: Any,
         *,
         target: str | list[str] | None = None,
         weight: str | None = None,
+        features: Sequence[str] | None = None,
+        sample: int = 20_000,
         verbose: bool = False,
     ) -> Self:
-        """Fit from batches, one at a time, in one pass and constant memory.
+        """Fit from batches, one at a time, in constant memory.
 
-        The basis is chosen on the first batch, so let it be typical, or give ``basis`` as vectors.  Ctrl-C between two
-        batches leaves the model of the rows so far.
+        The basis is chosen on a sample of all batches, which are read twice.  What can be read once, a generator or a
+        stream of Arrow, gives its first ``sample`` rows for it.  Ctrl-C between two batches leaves the model of the
+        rows so far.
 
         Parameters
         ----------
-        batches : iterable or path
-            Tuples ``(X, y)`` or ``(X, y, sample_weight)``; or tables with named columns, such as pyarrow's record
-            batches and pandas frames; or the path of a Parquet file.
+        batches : iterable, table or path(s)
+            Tuples ``(X, y)`` or ``(X, y, sample_weight)``, or tables with named columns, one after another; or a whole
+            table: of pandas, polars (lazy too) or pyarrow, a dataset of pyarrow, a relation of DuckDB, or whatever has
+            ``__arrow_c_stream__``; or paths of Parquet and CSV files, with patterns (``"rows/*.parquet"``) and folders.
         target : str or list of str, optional
             Name of the target's column, for named columns; the others are features.
         weight : str, optional
             Name of the weights' column.
+        features : list of str, optional
+            Names of the features, where they are not all other columns.
+        sample : int, default=20_000
+            Rows that the basis is chosen on.
         verbose : bool, default=False
             Show a bar on the terminal.
         """
-        return self._batches(batches, target, weight, verbose)
+        how = {"target": target, "weight": weight, "features": features, "sample": sample, "verbose": verbose}
+        learn_batches(self, batches, how)
+        return self
 
     def select_basis(self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Choose kernel width and basis on a sample, and learn nothing from it yet.
@@ -293,26 +304,31 @@ random_state
 
     def fit_batches(
         self,
-        batches: Iterable[Any] | str | os.PathLike[str],
+        batches: Any,
         classes: ArrayLike | None = None,
         *,
         target: str | None = None,
         weight: str | None = None,
+        features: Sequence[str] | None = None,
+        sample: int = 20_000,
         verbose: bool = False,
     ) -> Self:
         """Fit from batches; see :meth:`SubsetLSSVMRegressor.fit_batches`.
 
         Parameters
         ----------
-        batches : iterable or path
+        batches : iterable, table or path(s)
         classes : array-like, optional
-            All labels the batches can bring; those of the first batch if not given.
-        target, weight : str, optional
-            Names of columns.
+            All labels the batches can bring; found in the first reading if not given, and of what can be read once
+            among the rows that the basis is chosen on.
+        target, weight, features, sample
+            As there.
         verbose : bool, default=False
             Show a bar on the terminal.
         """
-        return self._batches(batches, target, weight, verbose, classes)
+        how = {"target": target, "weight": weight, "features": features, "sample": sample, "verbose": verbose}
+        learn_batches(self, batches, how, classes)
+        return self
 
     def select_basis(
         self,

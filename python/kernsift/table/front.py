@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,31 +13,18 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
 from ..base.arrays import Array
-from ..base.estimator import Estimator
-from ..base.kernel import parameter, parameters
+from ..base.kernel import parameters
 from ..base.targets import ClassWeights
-from ..base.validation import Interval, did_you_mean, fit_context, forget, is_empty_block, transaction
+from ..base.validation import did_you_mean, fit_context, forget, is_empty_block, transaction
 from ..dense.lssvm import LSSVMClassifier, LSSVMRegressor
 from ..subset.subset import SubsetLSSVMClassifier, SubsetLSSVMRegressor
-from ..widths.splits import WAYS
+from .parameters import FrontParameters
 from .report import drifts, heavy_tails, report
 
 # small=True: kernels at most.  small=False: rows up to which a kernel on every row competes.
 SMALL, FEW = 500, 5000
 # What the front door decides.
 _OWN = ("validation", "random_state", "n_jobs", "class_weight")
-
-
-@parameters
-class FrontParameters(Estimator):
-    """Parameters of the two estimators."""
-
-    small: bool = parameter("boolean", default=True)
-    time_budget: float | None = parameter(Interval(Real, 0, None, closed="neither"), None, default=None)
-    validation: Any = parameter(set(WAYS), "array-like", default="random")
-    random_state: Any = parameter("random_state", default=None)
-    n_jobs: int | None = parameter(Integral, None, default=None)
-    settings: dict[str, Any] | None = parameter(dict, None, default=None)
 
 
 def _learns(front: Any) -> bool:
@@ -254,6 +240,20 @@ class KernelRegressor(RegressorMixin, Front):
 
     _families = (SubsetLSSVMRegressor, LSSVMRegressor)
 
+    @overload
+    def predict(
+        self, X: ArrayLike, return_std: Literal[False] = False, return_cov: Literal[False] = False
+    ) -> NDArray[Any]: ...
+    @overload
+    def predict(
+        self, X: ArrayLike, return_std: Literal[True], return_cov: Literal[False] = False
+    ) -> tuple[NDArray[Any], NDArray[Any]]: ...
+    @overload
+    def predict(
+        self, X: ArrayLike, return_std: Literal[False] = False, *, return_cov: Literal[True]
+    ) -> tuple[NDArray[Any], NDArray[Any]]: ...
+    @overload
+    def predict(self, X: ArrayLike, return_std: bool, return_cov: bool = False) -> Any: ...
     def predict(self, X: ArrayLike, return_std: bool = False, return_cov: bool = False) -> Any:
         """Predict, optionally with the standard deviation of a new observation, or the covariance of several.
 
@@ -349,6 +349,8 @@ class KernelClassifier(ClassifierMixin, ClassWeights, Front):
     >>> model = KernelClassifier(random_state=0).fit(X[:300], y[:300])
     >>> bool(model.score(X[300:], y[300:]) > 0.9), model.predict_proba(X[300:]).shape
     (True, (100, 2))
+    >>> bool((model.predict_log_proba(X) <= 0).all()), model.feature_importances_.round(6).sum()
+    (True, np.float64(1.0))
     """
 
     _families = (SubsetLSSVMClassifier, LSSVMClassifier)
@@ -372,6 +374,16 @@ class KernelClassifier(ClassifierMixin, ClassWeights, Front):
         """
         probabilities: Array = self._model().predict_proba(X)
         return probabilities
+
+    def predict_log_proba(self, X: ArrayLike) -> Array:
+        """Return the logarithm of the probability of each class, (n_samples, n_classes).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        """
+        logs: Array = self._model().predict_log_proba(X)
+        return logs
 
     def predict_set(self, X: ArrayLike, coverage: float = 0.9) -> NDArray[np.bool_]:
         """Return the classes that each row may have; see :meth:`SubsetLSSVMClassifier.predict_set`.

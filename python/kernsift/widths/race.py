@@ -414,7 +414,7 @@ def drop(entries: list[Entry]) -> list[Entry]:
 class RaceParameters(LearningParameters):
     """Those of an estimator that can choose its kernel and takes columns of every kind."""
 
-    kernel: str = parameter({*KNOWN, "auto"}, default="rbf")
+    kernel: Any = parameter({*KNOWN, "auto", "precomputed"}, callable, default="rbf")
     validation: Any = parameter(set(WAYS), "array-like", default="random")
     categorical_features: Any = parameter({"from_dtype"}, "array-like", default="from_dtype")
     periods: dict[Any, Any] | None = parameter(dict, None, default=None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from ..base.arrays import Array
 from ..base.canonical import Canonical, Table, canonical_rows, draw_seed
 from ..base.kernel import SCALES
 from ..base.memory import check_memory
+from ..base.pipeline import in_two, is_pipeline, joined
 from ..base.targets import Rows
 from ..base.validation import check_array, check_some_weight, check_weights, ridge_grid
 from ..base.warp import Warp
@@ -66,6 +67,18 @@ class TuningResult:
     best_estimator_: Any = None
     cv_results_: dict[str, Any] = field(repr=False, default_factory=dict)
 
+    def _of_pipeline(self, front: Any, pipeline: Any) -> TuningResult:
+        """The same for a pipeline, whose last step was tuned."""
+        step = pipeline.steps[-1][0]
+        columns = dict(self.cv_results_)
+        for name in ("gamma", "alpha"):
+            columns[f"param_{step}__{name}"] = columns.pop(f"param_{name}")
+        columns["params"] = [{f"{step}__{k}": v for k, v in one.items()} for one in columns["params"]]
+        best = None if self.best_estimator_ is None else joined(front, pipeline, self.best_estimator_)
+        return replace(
+            self, best_params_=columns["params"][self.best_index_], best_estimator_=best, cv_results_=columns
+        )
+
 
 class _Width(NamedTuple):
     """What one width gave: the criterion of every alpha, and how to make the model of one of them."""
@@ -94,10 +107,11 @@ def tune(
 
     Parameters
     ----------
-    estimator : SubsetLSSVM, LSSVM, SparseLSSVM or OnlineLSSVM estimator, or KRLSRegressor
-        Copied, not changed.  With an online estimator each width makes its dictionary in one pass over the rows; the
-        criterion is that of the exact solution on it, which is also what comes back: another pass with the chosen
-        ridge, then ``refit``.
+    estimator : SubsetLSSVM, LSSVM, SparseLSSVM or OnlineLSSVM estimator, KRLSRegressor, or Pipeline that ends in one
+        Copied, not changed.  The steps of a pipeline are fitted to all rows, once; ``best_params_`` then has the names
+        that its ``set_params`` takes, such as ``"krlsregressor__gamma"``.  With an online estimator each width makes
+        its dictionary in one pass over the rows; the criterion is that of the exact solution on it, which is also what
+        comes back: another pass with the chosen ridge, then ``refit``.
     X : array-like of shape (n_samples, n_features)
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
     gammas : iterable of float, arrays (one width a feature), "scale", "standard" or "median", optional
@@ -134,6 +148,11 @@ def tune(
     >>> bool(np.abs(found.best_estimator_.predict(X) - np.sinc(X[:, 0])).max() < 0.05)
     True
     """
+    if is_pipeline(estimator):
+        front, model = in_two(estimator)
+        rows = X if front is None else front.fit(X, y).transform(X)
+        how: dict[str, Any] = {"criterion": criterion, "sample_weight": sample_weight, "refit": refit}
+        return tune(model, rows, y, gammas=gammas, alphas=alphas, **how)._of_pipeline(front, estimator)
     if criterion not in CRITERIA:
         raise ValueError(f"criterion={criterion!r} must be one of {list(CRITERIA)}")
     search = _family(estimator, criterion)
