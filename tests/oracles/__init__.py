@@ -38,7 +38,16 @@ from .kernels import (
 )
 from .krls import KRLS, engel_krls
 from .linear import Minimum, Solution, cholesky, householder_qr, minimise, rkhs_error, solve_lower, solve_upper
-from .lstd import BatchLSTD, ExplicitLSTD, Transitions
+from .lstd import (
+    BatchLSTD,
+    DenseLSPE,
+    ExplicitLSTD,
+    Transitions,
+    dense_lstd,
+    dense_transitions,
+    gptd,
+    projected_error,
+)
 from .selection import (
     PaperRecursion,
     RidgeFit,
@@ -70,6 +79,7 @@ __all__ = [
     "BatchLSTD",
     "BatchModel",
     "Decision",
+    "DenseLSPE",
     "ExplicitLSTD",
     "FadingFilter",
     "KernelFunction",
@@ -86,8 +96,11 @@ __all__ = [
     "cholesky",
     "column_ridge",
     "dense_inverse",
+    "dense_lstd",
+    "dense_transitions",
     "engel_krls",
     "exhaustive_selection",
+    "gptd",
     "householder_qr",
     "kernel_function",
     "kernel_matrix",
@@ -95,6 +108,7 @@ __all__ = [
     "minimise",
     "orthogonal_columns",
     "paper_recursion",
+    "projected_error",
     "reconstruction",
     "reestimated_ridge",
     "ridge_fit",
