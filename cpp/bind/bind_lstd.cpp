@@ -168,6 +168,14 @@ void bind_lstd(py::module_& m) {
             return py::make_tuple(out, variance);
           },
           py::arg("S").noconvert())
+      .def(
+          "mean",
+          [](const GuardedLSTD& self, const Array& S, const Array& weights) {
+            const auto s = rows(S, self.model.dictionary().kernel().n_features(), "S");
+            const auto w = vector(weights, s.rows(), "weights");
+            return self.locked([&] { return self.model.mean(s, w); });
+          },
+          py::arg("S").noconvert(), py::arg("weights").noconvert())
       .def_property_readonly("ridge_norm", reading([](const Model& x) { return x.ridge_norm(); }))
       .def_property_readonly("noise_variance", reading([](const Model& x) { return x.noise_variance(); }))
       .def_property_readonly("settings", [](const GuardedLSTD& self) { return to_dict(self.model.settings()); })

@@ -73,7 +73,7 @@ struct Transitions {
 
 // Sums over transitions with coordinates that are exact on the present dictionary.
 struct TransitionSums {
-  Matrix A, B, G, E;   // Z'H, W'W, Z'Z, H'H
+  Matrix A, B, G, E;   // Z'H, W'W where the metric is wanted, and Z'Z, H'H where variances are
   Vector b, e, trace;  // Z'r, H'r, the last trace
   double rr = 0;
   bool fresh = true;  // the last transition was terminal
@@ -105,6 +105,9 @@ class KernelLSTD {
   void predict(const Rows& S, RowsOut out) const;
   // Values and their variances.
   void predict(const Rows& S, RowsOut out, VectorRef variance) const;
+  // Mean of the values under weights that add up to 1, and a bound of its variance: what lies outside the span is
+  // counted as if it went the same way everywhere.
+  std::pair<double, double> mean(const Rows& S, const ConstVectorRef& weights) const;
   double noise_variance() const { return variance_.noise(); }
   Vector coef() const;   // w = L^-T theta
   Vector trace() const;  // z on the kernels
@@ -133,7 +136,7 @@ class KernelLSTD {
   void remove(Index i);
   void refresh_diagonal();
   void forget();
-  TransitionSums sums(const Transitions& rows) const;
+  TransitionSums sums(const Transitions& rows, bool metric) const;
   auto theta() const { return settings_.lspe ? lspe_.theta() : theta_.head(basis_.size()); }
 
   // The transition at hand, once learned: u = Cz, v = C'h, 1 - h'u, r - h'theta.

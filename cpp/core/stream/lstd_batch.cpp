@@ -14,7 +14,7 @@ constexpr int kMostSteps = 1000;     // of LSPE towards its fixed point
 constexpr double kNoChange = 1e-13;  // of theta, relative
 }  // namespace
 
-TransitionSums KernelLSTD::sums(const Transitions& rows) const {
+TransitionSums KernelLSTD::sums(const Transitions& rows, bool metric) const {
   const Index m = basis_.size(), n = rows.S.rows(), padded = dictionary().padded();
   TransitionSums out;
   for (Matrix* x : {&out.A, &out.B, &out.G, &out.E}) *x = Matrix::Zero(m, m);
@@ -47,7 +47,7 @@ TransitionSums KernelLSTD::sums(const Transitions& rows) const {
     }
     const auto z = Z.leftCols(count), h = H.leftCols(count), w = W.leftCols(count);
     out.A.noalias() += z * h.transpose();  // [LSTD 1]
-    out.B.noalias() += w * w.transpose();
+    if (metric) out.B.noalias() += w * w.transpose();
     out.b.noalias() += z * r;
     if (settings_.variance) {
       out.G.noalias() += z * z.transpose();
@@ -62,7 +62,7 @@ TransitionSums KernelLSTD::sums(const Transitions& rows) const {
 bool KernelLSTD::refit(const Transitions& rows) {
   const Index m = basis_.size();
   const double alpha = settings_.alpha;
-  TransitionSums s = sums(rows);
+  const TransitionSums s = sums(rows, settings_.lspe);
   const Matrix ridge = Vector::Constant(m, alpha).asDiagonal();
   GeneralInverse inverse, metric;
   if (!inverse.assign(s.A + ridge)) return false;
@@ -98,7 +98,7 @@ bool KernelLSTD::refit(const Transitions& rows) {
 
 double KernelLSTD::projected_error(const Transitions& rows) const {
   if (basis_.size() == 0) return 0.0;
-  const TransitionSums s = sums(rows);
+  const TransitionSums s = sums(rows, true);
   const Vector left = s.b - s.A * theta();
   GeneralInverse metric;
   const Matrix B = s.B + Matrix(Vector::Constant(basis_.size(), settings_.alpha).asDiagonal());
@@ -140,6 +140,24 @@ void KernelLSTD::seat(const Rows& S) {
     followers_.row(m).setZero();
     basis_.append(S.row(i).data(), prepared, i, -2, w.col(0), std::sqrt(delta));
   }
+}
+
+std::pair<double, double> KernelLSTD::mean(const Rows& S, const ConstVectorRef& weights) const {
+  const Index m = basis_.size();
+  Vector w = Vector::Zero(m);
+  double beyond = 0;
+  dictionary().tiles(S, 1, [&](MatrixRef K, const ConstVectorRef& k_self, Index first) {
+    auto W = K.topRows(m);
+    basis_.span().coordinates(W);
+    for (Index j = 0; j < W.cols(); ++j) {
+      w += weights[first + j] * W.col(j);
+      beyond += weights[first + j] * std::sqrt(std::max(0.0, k_self[j] - W.col(j).squaredNorm()));
+    }
+  });
+  Vector Sw(m);
+  Sw.noalias() = variance_.view() * w;
+  const double inside = std::max(0.0, w.dot(Sw));
+  return {w.dot(theta()), variance_.noise() * (inside + beyond * beyond / settings_.alpha)};  // [LSTD variance]
 }
 
 void KernelLSTD::predict(const Rows& S, RowsOut out, VectorRef variance) const {

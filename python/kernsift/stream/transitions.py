@@ -68,12 +68,12 @@ def checked(
     if after.shape != states.shape:
         raise ValueError(f"S has shape {states.shape} but S_next has {after.shape}: one next state for each state")
     n = len(states)
-    rewards = _numbers(r, "r")
+    rewards = numbers(r, "r")
     if rewards.shape != (n,):
         raise ValueError(f"r has shape {rewards.shape}, expected {(n,)}: one reward for each transition")
     as_targets(rewards)  # refuses what would overflow
-    ends, starts = _flags(terminated, n, name), _flags(start, n, "start").copy()
-    cut = _flags(truncated, n, "truncated")
+    ends, starts = flags(terminated, n, name), flags(start, n, "start").copy()
+    cut = flags(truncated, n, "truncated")
     starts[1:] |= cut[:-1]
     starts[0] |= after_cut
     if side_by_side:
@@ -91,7 +91,7 @@ def _in_turn(values: ArrayLike, shape: tuple[int, int], name: str) -> Array:
     return np.swapaxes(np.asarray(values), 0, 1).ravel()
 
 
-def _numbers(values: ArrayLike, name: str) -> Array:
+def numbers(values: ArrayLike, name: str) -> Array:
     """Finite numbers; the first that is not is named."""
     numbers: Array = check_array(
         values, dtype=np.float64, ensure_2d=False, order="C", input_name=name, ensure_all_finite=False
@@ -104,7 +104,7 @@ def _numbers(values: ArrayLike, name: str) -> Array:
 
 
 def _importance(values: ArrayLike, n: int) -> Array:
-    weight = _numbers(values, "importance")
+    weight = numbers(values, "importance")
     if weight.shape != (n,):
         raise ValueError(f"importance has shape {weight.shape}, expected {(n,)}: one ratio for each transition")
     if (weight < 0).any():
@@ -116,7 +116,7 @@ def _importance(values: ArrayLike, n: int) -> Array:
     return weight
 
 
-def _flags(values: ArrayLike | None, n: int, name: str) -> NDArray[np.bool_]:
+def flags(values: ArrayLike | None, n: int, name: str) -> NDArray[np.bool_]:
     if values is None:
         return np.zeros(n, dtype=bool)
     flags = np.asarray(values)
