@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .kernels import RESOLUTION, TIE, Array, Outcome
+from .kernels import RESOLUTION, TIE, Array, KernelFunction, Outcome
 
 
 @dataclass
@@ -310,3 +310,21 @@ class DenseLSPE:
         rest = Z.T @ (self.differences.r - H @ self.w) - alpha * K @ self.w
         self.w = self.w + np.linalg.solve(W.T @ W + alpha * K, rest)
         return self.w
+
+
+def block_kernel(kernel: KernelFunction):
+    """Of states with actions, (states, numbers of actions): kernels of different actions are 0."""
+    return lambda x, y: kernel(x[0], y[0]) * (x[1][:, None] == y[1][None])
+
+
+def dense_action_values(
+    kernel, elements, states, actions, rewards, after, terminated, chance, discount, alpha
+) -> Array:
+    """LSTD-Q: coefficients of Q on elements (states, actions), for a policy of these probabilities in `after`."""
+    k = block_kernel(kernel)
+    Z = k((states, actions), elements)
+    expected = sum(
+        chance[:, [a]] * k((after, np.full(len(after), a)), elements) for a in range(chance.shape[1])
+    )  # of the next state's features
+    H = Z - discount * np.where(terminated, 0.0, 1.0)[:, None] * expected
+    return np.linalg.solve(Z.T @ H + alpha * k(elements, elements), Z.T @ rewards)

@@ -206,9 +206,7 @@ def _probabilities(policy: Any, states: Array, actions: Array) -> NDArray[Any]:
         bad = ~((chance >= 0).all(axis=1) & np.isclose(chance.sum(axis=1), 1, atol=1e-6))
         if bad.any():
             row = int(np.argmax(bad))
-            raise ValueError(
-                f"policy returned {chance[row].tolist()} for state {row}: they add to 1, and none is negative"
-            )
+            raise ValueError(f"policy returned {chance[row].tolist()} for state {row}: probabilities add to 1")
         return chance
     if len(said) != n:
         raise ValueError(f"policy returned {len(said)} actions for {n} states")

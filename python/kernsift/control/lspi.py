@@ -26,7 +26,7 @@ from ..base.validation import (
     transaction,
 )
 from ..stream.lstd import KernelLSTD
-from .pairs import KERNELS, Batch, Coding, check_batch, coding, declared, named_parts
+from .pairs import KERNELS, PARTS, Batch, Coding, check_batch, coding, declared, named_parts
 
 
 @parameters
@@ -249,18 +249,22 @@ class KernelLSPI(IterationParameters, Estimator):
         self, env: Any, n: int, epsilon: float, rng: Any, reward: Callable[..., float] | None, random: bool = False
     ) -> dict[str, Array]:
         actions = declared(self.actions, ()) if random else self.actions_
-        parts: dict[str, list[Any]] = {name: [] for name in _COLLECTED}
+        parts: dict[str, list[Any]] = {name: [] for name in PARTS}
         state = None
         for _ in range(n):
             if state is None:
                 state = env.reset(seed=int(rng.randint(2**31 - 1)))[0]
-            at_random = random or rng.random_sample() < epsilon
-            action = actions[rng.randint(len(actions))] if at_random else self.act(state)
+            if random or rng.random_sample() < epsilon:
+                best = np.arange(len(actions))
+            else:  # where nothing is known yet, all are the best
+                q = self.q_values(np.asarray(state, dtype=np.float64)[None])[0]
+                best = np.flatnonzero(q == q.max())
+            action = actions[best[rng.randint(len(best))]]
             after, r, terminated, truncated, _ = env.step(action.item() if np.ndim(action) == 0 else action)
             if reward is not None:
                 r = reward(state, action, r, after, terminated)
             row = (np.asarray(state, float), action, float(r), np.asarray(after, float), terminated, truncated)
-            for name, value in zip(_COLLECTED, row, strict=True):
+            for name, value in zip(PARTS, row, strict=True):
                 parts[name].append(value)
             state = None if terminated or truncated else after
         parts["truncated"][-1] = parts["truncated"][-1] or not parts["terminated"][-1]
@@ -311,9 +315,6 @@ class KernelLSPI(IterationParameters, Estimator):
         """Kernels of Q."""
         self._check_fitted()
         return self.model_.n_basis_
-
-
-_COLLECTED = ("states", "actions", "rewards", "next_states", "terminated", "truncated")
 
 
 def action_values(model: Any, batch: Batch, actions: Array, rng: Any) -> tuple[KernelLSTD, Coding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,10 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..base.arrays import Array
 from ..base.validation import check_array
+from ..io.plain import record
 from ..stream.transitions import flags, numbers
 
 #: Names of what transitions hold, in the order of a tuple of them.
-PARTS = ("states", "actions", "rewards", "next_states", "terminated", "truncated", "importance")
+PARTS = ("states", "actions", "rewards", "next_states", "terminated", "truncated")
 
 # Widths with which the kernel of two actions in one-of-n code is 0 in double precision.
 _APART = {"rbf": 1e3, "laplacian": 1e3, "matern32": 4e5, "matern52": 4e5}
@@ -34,9 +36,9 @@ class Batch(NamedTuple):
 def named_parts(transitions: Any) -> dict[str, Any]:
     """Return the parts of a mapping or a tuple of transitions by name."""
     if isinstance(transitions, Mapping):
-        unknown = [name for name in transitions if name not in PARTS[:6]]
+        unknown = [name for name in transitions if name not in PARTS]
         if unknown:
-            raise ValueError(f"transitions hold {unknown[0]!r}; they may hold {', '.join(PARTS[:6])}")
+            raise ValueError(f"transitions hold {unknown[0]!r}; they may hold {', '.join(PARTS)}")
         parts = dict(transitions)
     elif isinstance(transitions, Sequence) and not isinstance(transitions, (str, bytes)):
         if not 4 <= len(transitions) <= 6:
@@ -104,7 +106,9 @@ def numbers_of_actions(taken: ArrayLike, actions: NDArray[Any]) -> NDArray[np.in
     return np.argmax(same, axis=1)
 
 
-class Coding(NamedTuple):
+@record("ActionCoding")
+@dataclass(frozen=True)
+class Coding:
     """How a state and an action become one row of numbers, and the widths of its columns."""
 
     codes: Array  # (n_actions, n_columns)
