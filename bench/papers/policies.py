@@ -134,7 +134,10 @@ def fitted_q(task: Task, data: tuple[Array, ...], chance: Callable[[Array], Arra
         targets = R / size + going * sum(p[:, a] * model.predict(every[a]) for a in range(task.actions))
 
     def value(states: Array) -> float:
-        q = [model.predict(np.hstack([task.scaled(states), np.tile(code[a], (len(states), 1))])) for a in range(len(code))]
+        q = [
+            model.predict(np.hstack([task.scaled(states), np.tile(code[a], (len(states), 1))]))
+            for a in range(len(code))
+        ]
         return size * float(np.mean(np.sum(chance(states) * np.stack(q, axis=1), axis=1)))
 
     return value
@@ -145,4 +148,4 @@ def trees(seed: int) -> Any:
 
 
 def network(seed: int) -> Any:
-    return MLPRegressor((64, 64), max_iter=5, warm_start=True, learning_rate_init=1e-3, batch_size=256, random_state=seed)
+    return MLPRegressor(hidden_layer_sizes=(64, 64), max_iter=5, warm_start=True, batch_size=256, random_state=seed)
