@@ -144,7 +144,7 @@ def fitted_q(task: Task, data: tuple[Array, ...], chance: Callable[[Array], Arra
 
 
 def trees(seed: int) -> Any:
-    return ExtraTreesRegressor(30, min_samples_leaf=5, random_state=seed)
+    return ExtraTreesRegressor(10, min_samples_leaf=10, random_state=seed)
 
 
 def network(seed: int) -> Any:

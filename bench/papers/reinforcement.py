@@ -228,32 +228,31 @@ CONTROL = {
     "task | transitions | method | return | ± standard error | CPU seconds | parameters",
 )
 def control(run: Run) -> Iterator[Line]:
-    seeds, budget = max(2, run.times(3, 20)), run.choose(1, 2, 8)
+    seeds, budget = max(2, run.times(3, 10)), run.choose(1, 2, 6)
+    sizes = run.choose([500], [5000], [5000, 20_000])
     for task in TASKS[:1] if run.brief else TASKS:
-        for n in run.choose([500], [5000], [5000, 20_000]):
-            for name, (method, grid) in CONTROL.items():
+        for name, (method, grid) in CONTROL.items():
 
-                def greedy(
-                    seed: int, first: int, p: dict[str, Any], task: Task = task, n: int = n, f: Any = method
-                ) -> float:
-                    return returns(task, f(task, n, seed, **p), first)
+            def greedy(seed: int, first: int, n: int, p: dict[str, Any], task: Task = task, f: Any = method) -> float:
+                return returns(task, f(task, n, seed, **p), first)
 
-                best = chosen(
-                    grid,
-                    budget,
-                    lambda p, f=greedy: -float(np.mean([f(900 + i, 10_000 + 100 * i, p) for i in range(3)])),
-                )
-                found, seconds = timed(lambda s, f=greedy, p=best: f(s, 50_000 + 100 * s, p), seeds)
+            def tuned(p: dict[str, Any], f: Any = greedy) -> float:
+                return -float(np.mean([f(900 + i, 10_000 + 100 * i, sizes[0], p) for i in range(3)]))
+
+            best = chosen(grid, budget, tuned)
+            for n in sizes:
+                found, seconds = timed(lambda s, n=n, f=greedy, p=best: f(s, 50_000 + 100 * s, n, p), seeds)
                 yield (
                     task.name, f"{n:,}", name, f"{found.mean():.1f}", f"{error_of(found):.1f}", f"{seconds:.1f}",
                     f"`{json.dumps(best)}`",
                 )  # fmt: skip
     yield (
         f"Transitions from the task's own starting states; {seeds} seeds; {budget} draws from each grid, judged on "
-        "three other seeds. More is better everywhere: MountainCar and Acrobot pay -1 a step until they arrive (-200 "
-        "and -500 at worst), CartPole 1 a step until it falls (500 at best), Pendulum minus its distance from standing "
-        "still; its torques are -2, 0 and 2. KernelLSPI keeps at most 300 kernels for all of Q(s, a). On CartPole both "
-        "learn from -1 at the end in place of 1 a step. The seconds contain the simulation and the greedy episodes."
+        f"three other seeds of {sizes[0]:,} transitions. More is better everywhere: MountainCar and Acrobot pay -1 a "
+        "step until they arrive (-200 and -500 at worst), CartPole 1 a step until it falls (500 at best), Pendulum minus "
+        "its distance from standing still; its torques are -2, 0 and 2. KernelLSPI keeps at most 300 kernels for all of "
+        "Q(s, a). On CartPole both learn from -1 at the end in place of 1 a step. The seconds contain the simulation and "
+        "the greedy episodes."
     )
 
 
@@ -286,7 +285,7 @@ OFF_POLICY = {
     "task | transitions | method | mean absolute error | ± standard error | value | CPU seconds",
 )
 def off_policy(run: Run) -> Iterator[Line]:
-    seeds, rounds = max(2, run.times(2, 5)), run.choose(3, 50, 200)
+    seeds, rounds = max(2, run.times(2, 3)), run.choose(3, 50, 300)
     worst = 0.0
     for task in TASKS[:1] if run.brief else TASKS:
         expected, error = monte_carlo(task, TARGET, run.choose(20, 200, 500), np.random.default_rng(1))
@@ -307,6 +306,6 @@ def off_policy(run: Run) -> Iterator[Line]:
         f"The policy takes a good action with probability {TARGET} and any with the rest, that which made the "
         f"transitions {ACTED}; discount 0.99; {seeds} sets of transitions, in episodes of at most 200 steps. The "
         f"value is that of Monte Carlo, whose standard error is at most {100 * worst:.1f} % of it. evaluate_policy has "
-        f"its defaults. FQE makes {rounds} regressions: 30 extremely randomised trees with leaves of five "
+        f"its defaults. FQE makes {rounds} regressions: 10 extremely randomised trees with leaves of ten "
         "(scikit-learn), or a network of two layers of 64 that goes on with five epochs in each."
     )

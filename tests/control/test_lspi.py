@@ -174,7 +174,9 @@ def chances(p):
 def test_a_policy_is_evaluated_as_by_the_dense_equations(p):
     S, a, r, after, ends, cuts = moves()
     given = (S, a, r, after, ends, cuts)
-    found = evaluate_policy(given, chances(p), gamma=1.0, alpha=1e-2, discount=GAMMA, random_state=0)
+    found = evaluate_policy(
+        given, chances(p), kernel="rbf", gamma=1.0, action_gamma=None, alpha=1e-2, discount=GAMMA, random_state=0
+    )
     elements = elements_of(found.model)
     w = oracles.dense_action_values(RBF, elements, S, a, r, after, ends, chances(p)(S), GAMMA, 1e-2)
     block = oracles.block_kernel(RBF)

@@ -49,12 +49,6 @@ frame.drop(columns="w").to_parquet("rows/one.parquet") if Path("rows").is_dir() 
     "docs/export.md": ROWS + "est = kernsift.OnlineLSSVMRegressor(gamma=0.5, max_basis=20).fit(X, y)\n",
     "docs/guide/drift.md": ROWS + "from kernsift import OnlineLSSVMRegressor\n",
     "docs/guide/control.md": """
-import numpy as np
-rng = np.random.default_rng(0)
-states, actions = rng.integers(0, 10, (300, 1)).astype(float), rng.integers(0, 2, 300)
-next_states = np.clip(states + 2 * actions[:, None] - 1, 0, 10)
-terminated = next_states[:, 0] == 10
-rewards = terminated.astype(float)
 class Walk:
     def reset(self, seed=None):
         self.s = 5

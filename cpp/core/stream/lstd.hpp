@@ -92,6 +92,8 @@ class KernelLSTD {
   // weight: the importance of each transition, or null for ones.
   void learn(const Rows& S, const ConstVectorRef& r, const Rows& S_next, const bool* terminal, const bool* start,
              LSTDLog log, const double* weight = nullptr);
+  // One step back to the prior, where the past fades.
+  void forget();
   // Kernels from given states, before any transition; those that lie in the span of others are left out.
   void seat(const Rows& S);
   // The solution for these transitions alone, by one dense solve on the present dictionary. False, and the model stays
@@ -108,6 +110,8 @@ class KernelLSTD {
   // Mean of the values under weights that add up to 1, and a bound of its variance: what lies outside the span is
   // counted as if it went the same way everywhere.
   std::pair<double, double> mean(const Rows& S, const ConstVectorRef& weights) const;
+  auto theta() const { return settings_.lspe ? lspe_.theta() : theta_.head(basis_.size()); }  // the solution
+  TransitionSums sums(const Transitions& rows, bool metric) const;
   double noise_variance() const { return variance_.noise(); }
   Vector coef() const;   // w = L^-T theta
   Vector trace() const;  // z on the kernels
@@ -135,9 +139,6 @@ class KernelLSTD {
   void grow(const Newcomer& x, Index which, Index row);
   void remove(Index i);
   void refresh_diagonal();
-  void forget();
-  TransitionSums sums(const Transitions& rows, bool metric) const;
-  auto theta() const { return settings_.lspe ? lspe_.theta() : theta_.head(basis_.size()); }
 
   // The transition at hand, once learned: u = Cz, v = C'h, 1 - h'u, r - h'theta.
   struct Transition {

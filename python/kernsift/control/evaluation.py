@@ -27,7 +27,7 @@ class PolicyValue:
     value : float
         Discounted rewards of the policy from the initial states, on average.
     std : float or None
-        Standard deviation of the value, where an interval was asked for.
+        Standard deviation of the value, where an interval is wanted.
     interval : tuple of float or None
         Lower and upper end.
     model : KernelLSTD
@@ -61,11 +61,11 @@ def evaluate_policy(
     interval: str | None = None,
     coverage: float = 0.9,
     n_bootstrap: int = 100,
-    kernel: str = "rbf",
+    kernel: str = "matern52",
     gamma: str | float | ArrayLike = "standard",
-    action_gamma: float | None = None,
-    alpha: float = 1e-2,
-    max_basis: int = 300,
+    action_gamma: float | None = 0.3,
+    alpha: float = 0.1,
+    max_basis: int = 800,
     novelty_tol: float = 1e-3,
     random_state: Any = None,
 ) -> PolicyValue:
@@ -94,7 +94,8 @@ def evaluate_policy(
         Part of such intervals that should contain the value.
     n_bootstrap : int, default=100
     kernel, gamma, action_gamma, alpha, max_basis, novelty_tol, random_state
-        As in :class:`KernelLSPI`.
+        As in :class:`KernelLSPI`.  What is learned of an action counts for the others unless ``action_gamma=None``: few
+        transitions show the actions of the policy everywhere.
 
     Returns
     -------

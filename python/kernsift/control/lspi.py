@@ -144,7 +144,16 @@ class KernelLSPI(IterationParameters, Estimator):
 
     actions_: Array
     model_: KernelLSTD
-    _former: ClassVar[tuple[str, ...]] = ("actions_", "model_", "_coding", "n_iter_", "changed_", "n_features_in_")
+    n_basis_: int
+    _former: ClassVar[tuple[str, ...]] = (
+        "actions_",
+        "model_",
+        "_coding",
+        "n_iter_",
+        "changed_",
+        "n_basis_",
+        "n_features_in_",
+    )
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, transitions: Any) -> Self:
@@ -183,7 +192,7 @@ class KernelLSPI(IterationParameters, Estimator):
             policy = better
             if self.changed_[-1] <= self.tol:
                 break
-        self.n_iter_ = len(self.changed_)
+        self.n_iter_, self.n_basis_ = len(self.changed_), self.model_.n_basis_
 
     def learn(
         self,
@@ -309,12 +318,6 @@ class KernelLSPI(IterationParameters, Estimator):
         s : array-like of shape (n_features,)
         """
         return self.predict(np.asarray(s, dtype=np.float64)[None])[0]
-
-    @property
-    def n_basis_(self) -> int:
-        """Kernels of Q."""
-        self._check_fitted()
-        return self.model_.n_basis_
 
 
 def action_values(model: Any, batch: Batch, actions: Array, rng: Any) -> tuple[KernelLSTD, Coding]:
