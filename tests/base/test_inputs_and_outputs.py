@@ -19,7 +19,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_html_repr
 
-PUBLIC = [n for n in kernsift.__all__ if hasattr(getattr(kernsift, n), "get_params")]
+# tests/control has its own for KernelLSPI, which takes transitions
+PUBLIC = [n for n in kernsift.__all__ if hasattr(getattr(kernsift, n), "get_params") and n != "KernelLSPI"]
 RECENT = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 9)
 
 
