@@ -244,9 +244,9 @@ def large_scale(run: Run) -> Iterator[Line]:
         "full dictionary does has two readings. The text describes pruning: the newcomer enters and the least useful "
         "kernel leaves, for ever. The printed errors are those of a dictionary frozen when it is full (swap_until=1), "
         "so that is what the paper most likely ran. 'One pass' is the first with new kernels exact on the last 500 "
-        "rows (exact_rows) and no swaps after the first min(20 m, n/2) rows (swap_until), both fixed before these runs; "
-        "'refitted' reads the rows a second time. The megabytes are the most in use during the fit above those before "
-        "it: of the online methods they do not grow with the rows but for the targets and weights of scikit-learn's "
+        "rows (exact_rows) and no swaps after the first min(20 m, n/2) rows (swap_until), both fixed before these "
+        "runs; 'refitted' reads the rows a second time. The megabytes are the most in use during the fit above those "
+        "before it: of the online methods they do not grow with the rows but for the targets and weights of scikit-learn's "
         "interface, of OLS they are 8 n m bytes and more."
     )
     if not run.brief:
