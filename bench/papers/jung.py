@@ -246,8 +246,8 @@ def large_scale(run: Run) -> Iterator[Line]:
         "so that is what the paper most likely ran. 'One pass' is the first with new kernels exact on the last 500 "
         "rows (exact_rows) and no swaps after the first min(20 m, n/2) rows (swap_until), both fixed before these "
         "runs; 'refitted' reads the rows a second time. The megabytes are the most in use during the fit above those "
-        "before it: of the online methods they do not grow with the rows but for the targets and weights of scikit-learn's "
-        "interface, of OLS they are 8 n m bytes and more."
+        "before it: of the online methods they do not grow with the rows but for the targets and weights of "
+        "scikit-learn's interface, of OLS they are 8 n m bytes and more."
     )
     if not run.brief:
         draw_forest(run, found)
