@@ -271,8 +271,10 @@ void KernelLSTD::remove(Index i) {
     basis_.span().coefficients(column);
     basis_.span().coefficients(row);
     diagonal_.values.head(m).array() -= column.array() * row.array() / column[i];
-    basis_.span().coefficients(unit);
-    diagonal_.prior.head(m).array() -= unit.array().square() / unit[i];
+    if (settings_.forgetting < 1) {
+      basis_.span().coefficients(unit);
+      diagonal_.prior.head(m).array() -= unit.array().square() / unit[i];
+    }
     for (Vector* x : {&diagonal_.values, &diagonal_.prior})
       for (Index k = i; k < last; ++k) (*x)[k] = (*x)[k + 1];
   }
@@ -369,7 +371,7 @@ Arrays KernelLSTD::save() const {
   arrays.put("fresh", fresh_);
   if (settings_.variance) variance_.save(arrays);
   if (settings_.lspe) lspe_.save(arrays);
-  if (diagonal_.tracking) arrays.put("diagonal_prior", Matrix(diagonal_.prior.head(m)));
+  if (diagonal_.tracking && settings_.forgetting < 1) arrays.put("diagonal_prior", Matrix(diagonal_.prior.head(m)));
   return arrays;
 }
 
@@ -386,10 +388,8 @@ void KernelLSTD::load(const Arrays& arrays) {
   diagonal_.tracking = arrays.number("tracking") != 0;
   if (diagonal_.tracking) {
     diagonal_.values.head(m) = arrays.get("diagonal", m, 1);
-    if (arrays.items().count("diagonal_prior") > 0)
-      diagonal_.prior.head(m) = arrays.get("diagonal_prior", m, 1);
-    else  // of an earlier version, which does not forget
-      diagonal_.prior.head(m).setZero();
+    diagonal_.prior.head(m).setZero();
+    if (settings_.forgetting < 1) diagonal_.prior.head(m) = arrays.get("diagonal_prior", m, 1);
   }
   diagonal_.removals = arrays.count("removals");
   skipped_ = arrays.count("skipped");
