@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import oracles
 import pytest
-from kernsift import KernelLSTD, load
+from kernsift import KernelLSTD, learn_gamma, load
 from sklearn.base import clone
 from support.state import inverse_P
 from support.transitions import assert_is_the_fixed_point, chain, core, learn
@@ -383,14 +383,16 @@ def test_environments_side_by_side_are_learned_one_after_the_other():
 
 
 def test_widths_from_the_states_and_learned():
-    """The value depends on one coordinate of two: learned widths leave the other out."""
+    """Learned widths are those of `learn_gamma` on the targets r + gV(s') of a first fit with "standard"."""
     rng = np.random.default_rng(25)
     S = rng.uniform(0, 3, (2000, 2))
     S_next = np.clip(S + 0.2 * rng.standard_normal((2000, 2)), 0, 3)
     r = np.sin(2 * S[:, 0])
     given = (S, r, S_next)
     learned = KernelLSTD(gamma="learn", discount=0.5, random_state=0).fit(*given)
-    assert learned.gamma_[0] > 3 * learned.gamma_[1]
+    first = KernelLSTD(gamma="standard", discount=0.5).fit(*given)
+    targets = r + 0.5 * first.predict(S_next)
+    np.testing.assert_array_equal(learned.gamma_, learn_gamma(S, targets, random_state=0)["gamma"])
     median = KernelLSTD(gamma="median", discount=0.5, random_state=0).fit(*given)
     distances = np.sqrt(((S[:, None] - S) ** 2).sum(axis=2))[np.triu_indices(2000, 1)]
     np.testing.assert_allclose(median.gamma_, 0.5 / np.median(distances) ** 2, rtol=0.1)  # of 500 rows
