@@ -85,7 +85,8 @@ def compare(
 
 SELECTORS = ("random", "ald", "greedy", "rpcholesky", "efvs", "kmeans", "online", "orols", "pruned")
 STREAMS: dict[str, Make] = {
-    "the papers'": lambda n, m, seed: {"exact_rows": 0, "swap_until": None},
+    "swap for ever": lambda n, m, seed: {"exact_rows": 0, "swap_until": None},
+    "frozen when full": lambda n, m, seed: {"exact_rows": 0, "swap_until": 1},
     "hysteresis 0.1": lambda n, m, seed: {"exact_rows": 0, "swap_until": None, "hysteresis": 0.1},
     "swap until 20 m": lambda n, m, seed: {"exact_rows": 0, "swap_until": min(20 * m, n // 2)},
     "exact on 500 rows": lambda n, m, seed: {"exact_rows": 500, "swap_until": None},

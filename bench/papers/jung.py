@@ -150,7 +150,10 @@ FOREST = {  # (rows, kernels): (ours, OLS-59) of table 2 with their spreads over
     (500_000, 300): ((21.77, 0.39), None),
     (500_000, 500): ((21.17, 0.32), None),
 }
-LITERAL, ONE_PASS, TWO_PASSES, OLS = "the paper's rule", "one pass", "one pass, refitted", "OLS-59"
+LITERAL, FROZEN, ONE_PASS = "the paper's rule, swaps for ever", "the paper's rule, frozen when full", "one pass"
+TWO_PASSES, OLS = "one pass, refitted", "OLS-59"
+#: What `fit` does beyond the paper, taken away.
+AS_WRITTEN = {LITERAL: AS_PRINTED, FROZEN: {**AS_PRINTED, "swap_until": 1}}
 
 
 def forest(run: Run) -> tuple[Array, Array, Array, Array]:
@@ -169,7 +172,7 @@ def forest_model(method: str, n: int, m: int, seed: int) -> OnlineLSSVMClassifie
         return OROLSClassifier(alpha="gcv", stop=None, basis="shared", **many, **common)
     common["alpha"] = 1e-5 * n
     # by default fit is exact on recent rows and stops swapping in time: one pass as good as two
-    return OnlineLSSVMClassifier(**common, **(AS_PRINTED if method == LITERAL else {}))
+    return OnlineLSSVMClassifier(**common, **AS_WRITTEN.get(method, {}))
 
 
 @dataclass
@@ -215,7 +218,7 @@ def large_scale(run: Run) -> Iterator[Line]:
     for (n, m), (ours, ols) in FOREST.items():
         if n > most or (run.brief and m > 100):
             continue
-        for method in (LITERAL, ONE_PASS, TWO_PASSES, OLS):
+        for method in (LITERAL, FROZEN, ONE_PASS, TWO_PASSES, OLS):
             paper = ols if method == OLS else ours
             if paper is None or (method == OLS and run.brief):
                 continue
@@ -237,12 +240,15 @@ def large_scale(run: Run) -> Iterator[Line]:
                 note=stale(found, n, m) if method == LITERAL else "",
             )
     yield (
-        "'The paper's rule' is the text's: a kernel enters when novelty times usefulness exceeds TOL2 var(y), for "
-        "ever. 'One pass' is the same with new kernels exact on the last 500 rows (exact_rows) and no swaps after "
-        "the first min(20 m, n/2) rows (swap_until), both fixed before these runs; 'refitted' reads the rows a "
-        "second time. The megabytes are the most in use during the fit above those before it: of the online methods "
-        "they do not grow with the rows but for the targets and weights of scikit-learn's interface, of OLS they are "
-        "8 n m bytes and more."
+        "'The paper's rule' is the text's: a kernel enters when novelty times usefulness exceeds TOL2 var(y). "
+        "What a full dictionary does has two readings. The text describes pruning: the newcomer enters and the "
+        "least useful kernel leaves, for ever. A dictionary frozen when it is full (swap_until=1) comes within "
+        "the printed spread at 10k rows with 100 and 300 kernels, where swaps for ever do not; elsewhere both are "
+        "within the printed spread or below it. 'One pass' is the first with new kernels exact on the last 500 "
+        "rows (exact_rows) and no swaps after the first min(20 m, n/2) rows (swap_until), both fixed before these "
+        "runs; 'refitted' reads the rows a second time. The megabytes are the most in use during the fit above "
+        "those before it: of the online methods they do not grow with the rows but for the targets and weights of "
+        "scikit-learn's interface, of OLS they are 8 n m bytes and more."
     )
     if not run.brief:
         draw_forest(run, found)

@@ -70,10 +70,10 @@ def sarsa(task, tiles, transitions, rng, *, step, decay, explore):
         action, over = choose(active), False
         z[:] = 0
         while not over and t < transitions:
-            state, _, terminal, truncated, _ = env.step(action)
+            state, paid, terminal, truncated, _ = env.step(action)
             t += 1
             over = terminal or truncated
-            error = task.reward(terminal) - w[action, active].sum()
+            error = task.reward(terminal, paid) - w[action, active].sum()
             z *= task.discount * decay
             z[:, active] = 0
             z[action, active] = 1

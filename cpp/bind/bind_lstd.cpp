@@ -1,3 +1,5 @@
+#include <optional>
+
 #include "bind/settings.hpp"
 #include "core/stream/lstd.hpp"
 
@@ -33,14 +35,22 @@ const bool* flags(const Flags& a, Index size, const char* name) {
   return a.data();
 }
 
-py::tuple learn(GuardedLSTD& self, const Array& S, const Array& r, const Array& S_next, const Flags& terminal,
-                const Flags& start) {
+Transitions given(const GuardedLSTD& self, const Array& S, const Array& r, const Array& S_next, const Flags& terminal,
+                  const Flags& start, const std::optional<Array>& weight) {
   const Index d = self.model.dictionary().kernel().n_features();
   const auto s = rows(S, d, "S"), s_next = rows(S_next, d, "S_next");
-  const auto reward = vector(r, s.rows(), "r");
   if (s_next.rows() != s.rows()) throw std::invalid_argument("S_next must have one row per row of S");
-  const bool* const ends = flags(terminal, s.rows(), "terminal");
-  const bool* const starts = flags(start, s.rows(), "start");
+  return {s,
+          vector(r, s.rows(), "r"),
+          s_next,
+          flags(terminal, s.rows(), "terminal"),
+          flags(start, s.rows(), "start"),
+          weight ? vector(*weight, s.rows(), "weight").data() : nullptr};
+}
+
+py::tuple learn(GuardedLSTD& self, const Array& S, const Array& r, const Array& S_next, const Flags& terminal,
+                const Flags& start, const std::optional<Array>& weight) {
+  const auto [s, reward, s_next, ends, starts, weights] = given(self, S, r, S_next, terminal, start, weight);
   py::array_t<std::uint8_t> outcome({s.rows(), Index(2)});
   py::array_t<std::int64_t> victim({s.rows(), Index(2)});
   py::array_t<bool> learned(s.rows());
@@ -50,7 +60,8 @@ py::tuple learn(GuardedLSTD& self, const Array& S, const Array& r, const Array& 
     self.locked([&] {
       self.whole.change([&] {
         self.model.learn(s.middleRows(first, count), reward.segment(first, count), s_next.middleRows(first, count),
-                         ends + first, starts + first, {log.events.from(2 * first), log.learned + first});
+                         ends + first, starts + first, {log.events.from(2 * first), log.learned + first},
+                         weights ? weights + first : nullptr);
       });
     });
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();  // Ctrl-C between two transitions
@@ -108,7 +119,34 @@ void bind_lstd(py::module_& m) {
           py::arg("state"))
       .def("state", [](const GuardedLSTD& self) { return to_dict(self.locked([&] { return self.model.save(); })); })
       .def("learn", &learn, py::arg("S").noconvert(), py::arg("r").noconvert(), py::arg("S_next").noconvert(),
-           py::arg("terminal").noconvert(), py::arg("start").noconvert())
+           py::arg("terminal").noconvert(), py::arg("start").noconvert(), py::arg("weight") = py::none())
+      .def(
+          "refit",
+          [](GuardedLSTD& self, const Array& S, const Array& r, const Array& S_next, const Flags& terminal,
+             const Flags& start, const std::optional<Array>& weight) {
+            const Transitions all = given(self, S, r, S_next, terminal, start, weight);
+            bool done = false;
+            self.locked([&] { self.whole.change([&] { done = self.model.refit(all); }); });
+            return done;
+          },
+          py::arg("S").noconvert(), py::arg("r").noconvert(), py::arg("S_next").noconvert(),
+          py::arg("terminal").noconvert(), py::arg("start").noconvert(), py::arg("weight") = py::none())
+      .def(
+          "projected_error",
+          [](const GuardedLSTD& self, const Array& S, const Array& r, const Array& S_next, const Flags& terminal,
+             const Flags& start, const std::optional<Array>& weight) {
+            const Transitions all = given(self, S, r, S_next, terminal, start, weight);
+            return self.locked([&] { return self.model.projected_error(all); });
+          },
+          py::arg("S").noconvert(), py::arg("r").noconvert(), py::arg("S_next").noconvert(),
+          py::arg("terminal").noconvert(), py::arg("start").noconvert(), py::arg("weight") = py::none())
+      .def(
+          "seat",
+          [](GuardedLSTD& self, const Array& S) {
+            const auto s = rows(S, self.model.dictionary().kernel().n_features(), "S");
+            self.locked([&] { self.whole.change([&] { self.model.seat(s); }); });
+          },
+          py::arg("S").noconvert())
       .def(
           "predict",
           [](const GuardedLSTD& self, const Array& S) {
@@ -119,6 +157,27 @@ void bind_lstd(py::module_& m) {
             return out;
           },
           py::arg("S").noconvert())
+      .def(
+          "predict_variance",
+          [](const GuardedLSTD& self, const Array& S) {
+            const auto s = rows(S, self.model.dictionary().kernel().n_features(), "S");
+            Array out = array(s.rows()), variance = array(s.rows());
+            Eigen::Map<RowMatrix> values(out.mutable_data(), s.rows(), 1);
+            Eigen::Map<Vector> variances = vector_out(variance);
+            self.locked([&] { self.model.predict(s, values, variances); });
+            return py::make_tuple(out, variance);
+          },
+          py::arg("S").noconvert())
+      .def(
+          "mean",
+          [](const GuardedLSTD& self, const Array& S, const Array& weights) {
+            const auto s = rows(S, self.model.dictionary().kernel().n_features(), "S");
+            const auto w = vector(weights, s.rows(), "weights");
+            return self.locked([&] { return self.model.mean(s, w); });
+          },
+          py::arg("S").noconvert(), py::arg("weights").noconvert())
+      .def_property_readonly("ridge_norm", reading([](const Model& x) { return x.ridge_norm(); }))
+      .def_property_readonly("noise_variance", reading([](const Model& x) { return x.noise_variance(); }))
       .def_property_readonly("settings", [](const GuardedLSTD& self) { return to_dict(self.model.settings()); })
       .def_property_readonly("kernel", [](const GuardedLSTD& self) { return self.model.dictionary().kernel(); })
       .def_property_readonly("basis", reading_matrix([](const Model& x) { return Matrix(x.dictionary().vectors()); }))

@@ -24,7 +24,7 @@ CORE = {
 }
 #: The rooms of python/kernsift; their words are the docstrings of the folders.
 PYTHON = (
-    *("table", "stream", "forecast", "subset", "dense", "select", "widths"),
+    *("table", "stream", "forecast", "control", "subset", "dense", "select", "widths"),
     *("export", "display", "blocks", "river", "cli", "io", "base"),
 )
 

@@ -7,6 +7,8 @@ _load_core()
 from .base.config import build_config  # noqa: E402
 from .base.pipeline import fold, save  # noqa: E402
 from .base.warp import Warp  # noqa: E402
+from .control.evaluation import PolicyValue, evaluate_policy  # noqa: E402
+from .control.lspi import KernelLSPI  # noqa: E402
 from .dense.lssvm import LSSVMClassifier, LSSVMRegressor  # noqa: E402
 from .dense.sparse_lssvm import SparseLSSVMClassifier, SparseLSSVMRegressor  # noqa: E402
 from .io.model_file import load  # noqa: E402
@@ -30,6 +32,7 @@ __all__ = [
     "FeatureVectorSelector",
     "KRLSRegressor",
     "KernelClassifier",
+    "KernelLSPI",
     "KernelLSTD",
     "KernelRegressor",
     "LSSVMClassifier",
@@ -38,6 +41,7 @@ __all__ = [
     "OROLSRegressor",
     "OnlineLSSVMClassifier",
     "OnlineLSSVMRegressor",
+    "PolicyValue",
     "PruningPathDisplay",
     "SparseLSSVMClassifier",
     "SparseLSSVMRegressor",
@@ -47,6 +51,7 @@ __all__ = [
     "Warp",
     "__version__",
     "build_config",
+    "evaluate_policy",
     "fit_batches",
     "fold",
     "lag_embed",

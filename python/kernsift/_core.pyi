@@ -533,6 +533,10 @@ class _LSTDSettings(TypedDict, total=False):
     admission: str
     max_basis: int
     residual: bool
+    forgetting: float
+    variance: bool
+    lspe: bool
+    fixed: bool
 
 class KernelLSTD:
     def __init__(self, kernel: Kernel, **settings: Unpack[_LSTDSettings]) -> None: ...
@@ -542,9 +546,40 @@ class KernelLSTD:
     def restore(self, state: dict[str, Array]) -> None: ...
     def state(self) -> dict[str, Array]: ...
     def learn(
-        self, S: Array, r: Array, S_next: Array, terminal: NDArray[np.bool_], start: NDArray[np.bool_]
+        self,
+        S: Array,
+        r: Array,
+        S_next: Array,
+        terminal: NDArray[np.bool_],
+        start: NDArray[np.bool_],
+        weight: Array | None = None,
     ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.bool_]]: ...
+    def refit(
+        self,
+        S: Array,
+        r: Array,
+        S_next: Array,
+        terminal: NDArray[np.bool_],
+        start: NDArray[np.bool_],
+        weight: Array | None = None,
+    ) -> bool: ...
+    def projected_error(
+        self,
+        S: Array,
+        r: Array,
+        S_next: Array,
+        terminal: NDArray[np.bool_],
+        start: NDArray[np.bool_],
+        weight: Array | None = None,
+    ) -> float: ...
+    def seat(self, S: Array) -> None: ...
     def predict(self, S: Array) -> Array: ...
+    def mean(self, S: Array, weights: Array) -> tuple[float, float]: ...
+    def predict_variance(self, S: Array) -> tuple[Array, Array]: ...
+    @property
+    def ridge_norm(self) -> float: ...
+    @property
+    def noise_variance(self) -> float: ...
     @property
     def kernel(self) -> Kernel: ...
     @property

@@ -296,7 +296,10 @@ def test_a_wrong_word_brings_the_nearest_right_one(name, data):
     wrong = {"kernel": "poly"}
     model = getattr(kernsift, name)(**({"settings": wrong} if name in FRONT else wrong))
     arguments = (X[:-1], y[:-1], X[1:]) if name == "KernelLSTD" else (X, (y > 0) if "Classifier" in name else y)
-    with pytest.raises(ValueError, match=r"Got 'poly' instead. \(did you mean 'polynomial'\?\)"):
+    if name == "KernelLSPI":
+        wrong, arguments = {"kernel": "matern"}, ((X[:-1], y[:-1] > 0, y[:-1], X[1:]),)
+        model = kernsift.KernelLSPI(**wrong)
+    with pytest.raises(ValueError, match=r"Got '(poly|matern)' instead. \(did you mean '(polynomial|matern\d\d)'\?\)"):
         (model.partial_fit if name == "KernelLSTD" else model.fit)(*arguments)
 
 

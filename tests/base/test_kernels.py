@@ -169,6 +169,8 @@ def test_docstrings_list_the_kernels_of_the_table():
     for name in kernsift.__all__:
         for listed in re.findall(r"^ *kernel : \{(.*)\}", getattr(kernsift, name).__doc__ or "", re.M):
             needed = [n for n in NAMES if name != "learn_gamma" or TABLE[n]["slope"]]
+            if name == "KernelLSPI":  # actions are apart by their distance
+                needed = [n for n in needed if n not in ("polynomial", "linear")]
             words = [word for word in re.findall(r'"(\w+)"', listed) if word != "auto"]  # which is none, but a choice
             assert words == needed, name
             found += 1

@@ -32,6 +32,8 @@ def main() -> None:
             model.set_params(alpha=0.1)
         if name == "KernelLSTD":
             model.partial_fit(X[:-1], y[:-1], X[1:])
+        elif name == "KernelLSPI":
+            model.fit((X[:-1], labels[:-1], y[:-1], X[1:]))
         else:
             model.fit(X, labels if name.endswith("Classifier") else y)
         model.save(folder / f"{name}.npz")

@@ -13,7 +13,21 @@ import pytest
 from kernsift.export import to_c
 from sklearn.preprocessing import StandardScaler
 from support.c_programs import COMPILER, PLAIN, STRICT, build, compiled
-from support.export_cases import GAMMA, KERNELS, MAKERS, NEW, SEVERAL, STATIONARY, THREE, TWO, X, Y, answer, error, fitted
+from support.export_cases import (
+    GAMMA,
+    KERNELS,
+    MAKERS,
+    NEW,
+    SEVERAL,
+    STATIONARY,
+    THREE,
+    TWO,
+    X,
+    Y,
+    answer,
+    error,
+    fitted,
+)
 
 
 def stated_error(header):

@@ -241,6 +241,10 @@ def test_settings_cross_the_border_by_name():
         "admission": "novelty",
         "max_basis": 9,
         "residual": True,
+        "forgetting": 0.75,
+        "variance": True,
+        "lspe": False,
+        "fixed": True,
     }
     for engine, settings in ((_core.OnlineLSSVM, online), (_core.KernelLSTD, lstd)):
         model = engine(kernel, **settings)

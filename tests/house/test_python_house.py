@@ -114,6 +114,7 @@ def test_the_members_of_all_models_are_defined_once():
             elsewhere = path.parent.name in (
                 "blocks",
                 "cli",
+                "control",
                 "forecast",
                 "table",
             )  # no models on kernels, or one of another room

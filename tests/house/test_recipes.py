@@ -48,6 +48,16 @@ frame.drop(columns="w").to_parquet("rows/one.parquet") if Path("rows").is_dir() 
 """,
     "docs/export.md": ROWS + "est = kernsift.OnlineLSSVMRegressor(gamma=0.5, max_basis=20).fit(X, y)\n",
     "docs/guide/drift.md": ROWS + "from kernsift import OnlineLSSVMRegressor\n",
+    "docs/guide/control.md": """
+class Walk:
+    def reset(self, seed=None):
+        self.s = 5
+        return [self.s], {}
+    def step(self, a):
+        self.s = max(self.s + 2 * a - 1, 0)
+        return [self.s], float(self.s == 10), self.s == 10, False, {}
+env = Walk()
+""",
     "docs/guide/lstd.md": """
 import numpy as np
 from kernsift import KernelLSTD

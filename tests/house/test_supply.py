@@ -43,6 +43,8 @@ for name in kernsift.__all__:
     model = kind(settings={"gamma": 0.5}) if of_front else kind(gamma=0.5)
     if name == "KernelLSTD":
         model.partial_fit(X[:-1], y[:-1], X[1:])
+    elif name == "KernelLSPI":
+        model.fit((X[:-1], labels[:-1], y[:-1], X[1:]))
     else:
         model.fit(X, labels if is_classifier(model) else y)
     (model.transform if hasattr(model, "transform") else model.predict)(X)

@@ -38,7 +38,18 @@ from .kernels import (
 )
 from .krls import KRLS, engel_krls
 from .linear import Minimum, Solution, cholesky, householder_qr, minimise, rkhs_error, solve_lower, solve_upper
-from .lstd import BatchLSTD, ExplicitLSTD, Transitions
+from .lstd import (
+    BatchLSTD,
+    DenseLSPE,
+    ExplicitLSTD,
+    Transitions,
+    block_kernel,
+    dense_action_values,
+    dense_lstd,
+    dense_transitions,
+    gptd,
+    projected_error,
+)
 from .selection import (
     PaperRecursion,
     RidgeFit,
@@ -70,6 +81,7 @@ __all__ = [
     "BatchLSTD",
     "BatchModel",
     "Decision",
+    "DenseLSPE",
     "ExplicitLSTD",
     "FadingFilter",
     "KernelFunction",
@@ -82,12 +94,17 @@ __all__ = [
     "Solution",
     "SubsetFit",
     "Transitions",
+    "block_kernel",
     "brute_force_fvs",
     "cholesky",
     "column_ridge",
+    "dense_action_values",
     "dense_inverse",
+    "dense_lstd",
+    "dense_transitions",
     "engel_krls",
     "exhaustive_selection",
+    "gptd",
     "householder_qr",
     "kernel_function",
     "kernel_matrix",
@@ -95,6 +112,7 @@ __all__ = [
     "minimise",
     "orthogonal_columns",
     "paper_recursion",
+    "projected_error",
     "reconstruction",
     "reestimated_ridge",
     "ridge_fit",

@@ -7,18 +7,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .kernels import RESOLUTION, TIE, Array, Outcome
+from .kernels import RESOLUTION, TIE, Array, KernelFunction, Outcome
 
 
 @dataclass
 class Transitions:
-    """S, S_next (n, d), r, terminal, start (n,)."""
+    """S, S_next (n, d), r, terminal, start (n,), and the importance of each transition, ones where there is none."""
 
     S: Array
     r: Array
     S_next: Array
     terminal: Array
     start: Array
+    importance: Array | None = None
+
+    def weight(self, t: int) -> float:
+        return 1.0 if self.importance is None else float(self.importance[t])
 
     def states(self, identifier: int) -> Array:
         """The state with identifier 2t (s of transition t) or 2t + 1 (its s'), (1, d)."""
@@ -34,8 +38,20 @@ class ExplicitLSTD:
     """
 
     def __init__(
-        self, kernel, alpha, discount, decay, *, novelty_tol, usefulness_tol, admission, max_basis=0, residual=False
+        self,
+        kernel,
+        alpha,
+        discount,
+        decay,
+        *,
+        novelty_tol,
+        usefulness_tol,
+        admission,
+        max_basis=0,
+        residual=False,
+        forgetting=1.0,
     ):
+        self.forgetting, self.weight = forgetting, 1.0
         self.kernel, self.alpha, self.discount, self.decay = kernel, alpha, discount, decay
         self.novelty_tol, self.usefulness_tol, self.admission = novelty_tol, usefulness_tol, admission
         self.max_basis, self.residual = max_basis, residual
@@ -53,9 +69,13 @@ class ExplicitLSTD:
         self.h = k - self.g * self.kernel(D, self.s_next)[:, 0]
         if data.start[t] or self.fresh:
             self.trace = np.zeros(len(D))
-        self.trace = self.discount * self.decay * self.trace + k
+        self.weight = data.weight(t)
+        self.trace = self.weight * (self.discount * self.decay * self.trace + k)
         self.fresh = bool(data.terminal[t])
         self.rewards.append(self.r)
+        f = self.forgetting
+        self.U = f * self.U + (1 - f) / self.alpha * self.K_inverse
+        self.w = np.sqrt(f) * self.w
         self.normal()
         outcomes, victims = [Outcome.IGNORED, Outcome.IGNORED], [-1, -1]
         for which in (0, 1):
@@ -70,7 +90,7 @@ class ExplicitLSTD:
 
     @property
     def z(self) -> Array:
-        return self.h if self.residual else self.trace
+        return self.weight * self.h if self.residual else self.trace
 
     def normal(self) -> None:
         Uz, hU = self.U @ self.z, self.h @ self.U
@@ -100,11 +120,12 @@ class ExplicitLSTD:
         k_here, k_there = self.kernel(x, self.s)[0, 0], self.kernel(x, self.s_next)[0, 0]
         k = self.kernel(D, self.s)[:, 0]
         delta_p = (k_here - self.g * k_there) - a @ self.h
-        delta_q = delta_p if self.residual else k_here - a @ k
+        delta_q = self.weight * (delta_p if self.residual else k_here - a @ k)
         Delta_b = delta_q * delta_p / Delta + self.alpha * delta
         kappa = delta_q * rho / (Delta * Delta_b)
         use = kappa**2 * abs(Delta_b)
-        tol2 = self.usefulness_tol * np.mean(np.square(self.rewards))
+        ages = self.forgetting ** np.arange(len(self.rewards))[::-1]
+        tol2 = self.usefulness_tol * np.average(np.square(self.rewards), weights=ages)
         rules = {
             "novelty": True,
             "product": delta * use > tol2,
@@ -123,7 +144,7 @@ class ExplicitLSTD:
         self.K_inverse = np.pad(self.K_inverse, (0, 1)) + np.outer(np.append(-a, 1), np.append(-a, 1)) / delta
         self.identifiers = [*self.identifiers, 2 * self.t + which]
         self.h = np.append(self.h, k_here - self.g * k_there)
-        self.trace = np.append(self.trace, a @ self.trace + (k_here - a @ k))
+        self.trace = np.append(self.trace, a @ self.trace + self.weight * (k_here - a @ k))
         if self.max_basis == 0 or m < self.max_basis:
             return Outcome.ADMITTED, -1
         scores = self.w**2 / abs(np.diag(self.U))
@@ -166,12 +187,13 @@ class BatchLSTD:
         k, k_next = self.kernel(D, s)[:, 0], self.kernel(D, s_next)[:, 0]
         if data.start[t] or self.fresh:
             self.trace = np.zeros(len(D))
-        self.trace = self.discount * self.decay * self.trace + k
+        weight = data.weight(t)
+        self.trace = weight * (self.discount * self.decay * self.trace + k)
         self.fresh = bool(data.terminal[t])
         if not learned:
             return self
         h = k - g * k_next
-        self.Z = np.vstack([self.Z, h if self.residual else self.trace])
+        self.Z = np.vstack([self.Z, weight * h if self.residual else self.trace])
         self.H = np.vstack([self.H, h])
         self.r = np.append(self.r, data.r[t])
         for which, (outcome, victim) in enumerate(zip(outcomes, victims, strict=True)):
@@ -182,8 +204,8 @@ class BatchLSTD:
             here, there = self.kernel(x, s)[0, 0], self.kernel(x, s_next)[0, 0]
             h_column, z_column = self.H @ a, self.Z @ a
             h_column[-1] = here - g * there
-            own = here - a @ self.kernel(D, s)[:, 0]  # what the projection misses of k(x*, s)
-            z_column[-1] = h_column[-1] if self.residual else a @ self.trace + own
+            own = weight * (here - a @ self.kernel(D, s)[:, 0])  # what the projection misses of k(x*, s)
+            z_column[-1] = weight * h_column[-1] if self.residual else a @ self.trace + own
             self.trace = np.append(self.trace, a @ self.trace + own)
             self.Z, self.H = np.column_stack([self.Z, z_column]), np.column_stack([self.H, h_column])
             self.identifiers.append(2 * t + which)
@@ -199,3 +221,110 @@ class BatchLSTD:
         D = self.elements(data)
         P = self.Z.T @ self.H + self.alpha * self.kernel(D, D)
         return np.linalg.solve(P, self.Z.T @ self.r) if len(D) else np.zeros(0), P
+
+    def covariance(self, data: Transitions) -> Array:
+        """Of w - w* in units of the noise, for r = Hw* + noise and the prior w* ~ N(0, K^-1 / alpha)."""
+        D = self.elements(data)
+        U = np.linalg.inv(self.solve(data)[1])
+        return U @ (self.Z.T @ self.Z + self.alpha * self.kernel(D, D)) @ U.T
+
+    def variance(self, data: Transitions, at: Array) -> Array:
+        """Of V(at) - V*(at), with what the kernels cannot express."""
+        D = self.elements(data)
+        k = self.kernel(at, D)
+        own = np.diag(self.kernel(at, at)) - np.einsum("ij,ij->i", k, np.linalg.solve(self.kernel(D, D), k.T).T)
+        return np.einsum("ij,ij->i", k @ self.covariance(data), k) + own / self.alpha
+
+
+@dataclass
+class DenseTransitions:
+    """Z, H and W, with all transitions exact on given elements."""
+
+    Z: Array
+    H: Array
+    W: Array
+
+
+def dense_transitions(kernel, elements, data: Transitions, discount, decay, residual=False) -> DenseTransitions:
+    k, k_next = kernel(data.S, elements), kernel(data.S_next, elements)
+    H = k - discount * np.where(data.terminal, 0.0, 1.0)[:, None] * k_next
+    Z, trace, fresh = np.zeros_like(k), np.zeros(len(elements)), True
+    for t in range(len(k)):
+        trace = np.zeros(len(elements)) if fresh or data.start[t] else trace
+        trace = data.weight(t) * (H[t] if residual else discount * decay * trace + k[t])
+        Z[t], fresh = trace, bool(data.terminal[t])
+    return DenseTransitions(Z, H, k)
+
+
+def dense_lstd(kernel, elements, data: Transitions, discount, decay, alpha, residual=False) -> Array:
+    """The fixed point (Z'H + alpha K) w = Z'r."""
+    rows = dense_transitions(kernel, elements, data, discount, decay, residual)
+    return np.linalg.solve(rows.Z.T @ rows.H + alpha * kernel(elements, elements), rows.Z.T @ data.r)
+
+
+def projected_error(kernel, elements, data: Transitions, discount, decay, alpha, w) -> float:
+    """Mean square of the temporal differences of w, projected on the kernels in the ridge's metric."""
+    rows = dense_transitions(kernel, elements, data, discount, decay)
+    left = rows.Z.T @ (data.r - rows.H @ w)
+    metric = rows.W.T @ rows.W + alpha * kernel(elements, elements)
+    return float(left @ np.linalg.solve(metric, left)) / len(data.r)
+
+
+def gptd(kernel, data: Transitions, discount, noise, prior, at) -> tuple[Array, Array]:
+    """Gaussian-process temporal differences, r = HV + white noise: posterior mean and variance, over all the states."""
+    states = np.concatenate([data.S, data.S_next])
+    n = len(data.r)
+    H = np.hstack([np.eye(n), -discount * np.diag(np.where(data.terminal, 0.0, 1.0))])
+    K, k, own = prior * kernel(states, states), prior * kernel(at, states), prior * np.diag(kernel(at, at))
+    gain = np.linalg.solve(H @ K @ H.T + noise * np.eye(n), H @ k.T)
+    return gain.T @ data.r, own - np.einsum("ij,ji->i", k @ H.T, gain)
+
+
+class DenseLSPE:
+    """LSPE(lambda) word for word, on the Z, H and W of `BatchLSTD`: one step a transition."""
+
+    def __init__(self, kernel, alpha, discount, decay):
+        self.differences = BatchLSTD(kernel, alpha, discount, decay)
+        self.features = BatchLSTD(kernel, alpha, discount, 0.0)  # its Z are the W
+        self.w = np.zeros(0)
+
+    def step(self, data: Transitions, t: int, outcomes, victims) -> Array:
+        for part in (self.differences, self.features):
+            before = list(part.identifiers)
+            part.step(data, t, outcomes, victims)
+        kernel, alpha = self.features.kernel, self.features.alpha
+        kernel, alpha = self.features.kernel, self.features.alpha
+        now = before
+        for which, (outcome, victim) in enumerate(zip(outcomes, victims, strict=True)):
+            if outcome in (Outcome.ADMITTED, Outcome.SWAPPED):
+                now, self.w = [*now, 2 * t + which], np.append(self.w, 0.0)
+            if outcome == Outcome.SWAPPED:  # V is projected on what is left
+                i = now.index(victim)
+                now, gone, self.w = now[:i] + now[i + 1 :], self.w[i], np.delete(self.w, i)
+                D = np.concatenate([data.states(j) for j in now])
+                self.w = self.w + gone * np.linalg.solve(kernel(D, D), kernel(D, data.states(victim))[:, 0])
+        assert now == self.features.identifiers
+        D = self.features.elements(data)
+        Z, H, W = self.differences.Z, self.differences.H, self.features.Z
+        K = kernel(D, D)
+        rest = Z.T @ (self.differences.r - H @ self.w) - alpha * K @ self.w
+        self.w = self.w + np.linalg.solve(W.T @ W + alpha * K, rest)
+        return self.w
+
+
+def block_kernel(kernel: KernelFunction):
+    """Of states with actions, (states, numbers of actions): kernels of different actions are 0."""
+    return lambda x, y: kernel(x[0], y[0]) * (x[1][:, None] == y[1][None])
+
+
+def dense_action_values(
+    kernel, elements, states, actions, rewards, after, terminated, chance, discount, alpha
+) -> Array:
+    """LSTD-Q: coefficients of Q on elements (states, actions), for a policy of these probabilities in `after`."""
+    k = block_kernel(kernel)
+    Z = k((states, actions), elements)
+    expected = sum(
+        chance[:, [a]] * k((after, np.full(len(after), a)), elements) for a in range(chance.shape[1])
+    )  # of the next state's features
+    H = Z - discount * np.where(terminated, 0.0, 1.0)[:, None] * expected
+    return np.linalg.solve(Z.T @ H + alpha * k(elements, elements), Z.T @ rewards)

@@ -39,4 +39,13 @@ void Rotations::rotate_rows(MatrixRef M, Index offset) const {
   rotate_columns(M.data() + first + offset, M.outerStride(), M.cols(), chain.data(), static_cast<Index>(chain.size()));
 }
 
+void Rotations::rotate_both(MatrixRef M) const {
+  rotate_rows(M, 0);
+  for (std::size_t k = 0; k < chain.size(); ++k) {
+    double* a = M.col(first + static_cast<Index>(k)).data();
+    double* b = M.col(first + static_cast<Index>(k) + 1).data();
+    for (Index r = 0; r < M.rows(); ++r) chain[k].apply(a[r], b[r]);
+  }
+}
+
 }  // namespace kernsift

@@ -24,6 +24,8 @@ struct Rotations {
 
   // Rotates rows first + offset, ... of `M` (each column is a vector of coordinates).
   void rotate_rows(MatrixRef M, Index offset) const;
+  // M <- G'M G: rows and columns of a square matrix.
+  void rotate_both(MatrixRef M) const;
 };
 
 // z_0, z_1, ... z_steps of each of `columns` vectors, `stride` apart, by the chain of `steps` rotations. One vector is

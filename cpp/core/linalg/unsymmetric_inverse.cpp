@@ -55,13 +55,13 @@ void UnsymmetricInverse::remove(Index i) {
 }
 
 void UnsymmetricInverse::rotate(const Rotations& rotations) {
-  rotations.rotate_rows(storage_.topLeftCorner(size_, size_), 0);
-  for (std::size_t k = 0; k < rotations.chain.size(); ++k) {
-    const Index q = rotations.first + static_cast<Index>(k);
-    double* a = storage_.col(q).data();
-    double* b = storage_.col(q + 1).data();
-    for (Index r = 0; r < size_; ++r) rotations.chain[k].apply(a[r], b[r]);
-  }
+  rotations.rotate_both(storage_.topLeftCorner(size_, size_));
+}
+
+void UnsymmetricInverse::fade(double memory, double prior) {
+  auto inverse = storage_.topLeftCorner(size_, size_);
+  inverse *= memory;
+  inverse.diagonal().array() += (1.0 - memory) * prior;
 }
 
 }  // namespace kernsift

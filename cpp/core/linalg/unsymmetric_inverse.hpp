@@ -32,6 +32,8 @@ class UnsymmetricInverse {
 
   // B^-1 <- G' B^-1 G for a chain of rotations of the coordinates.
   void rotate(const Rotations& rotations);
+  // B^-1 <- memory B^-1 + (1 - memory) prior I: one step back to the prior.
+  void fade(double memory, double prior);
 
  private:
   Matrix storage_;  // capacity x capacity

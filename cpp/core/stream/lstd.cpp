@@ -18,7 +18,8 @@ KernelLSTD::KernelLSTD(Kernel kernel, const LSTDSettings& settings) : settings_(
   const auto from_0 = [](double value) { return value >= 0 && std::isfinite(value); };
   const LSTDSettings& s = settings_;  // they may come from a file
   if (!(s.alpha > 0) || !from_0(s.alpha) || !from_0(s.discount) || s.discount > 1 || !from_0(s.trace_decay) ||
-      s.trace_decay > 1 || s.max_basis < 0 || !from_0(s.admission.novelty_tol) || !from_0(s.admission.usefulness_tol))
+      s.trace_decay > 1 || s.max_basis < 0 || !(s.forgetting > 0) || s.forgetting > 1 || (s.lspe && s.forgetting < 1) ||
+      !from_0(s.admission.novelty_tol) || !from_0(s.admission.usefulness_tol))
     throw std::invalid_argument("a setting of KernelLSTD is out of its range");
   work_.newcomer = Panels(basis_.kernel().n_features());
   work_.along.resize(kPanel, 2);
@@ -29,18 +30,20 @@ KernelLSTD::KernelLSTD(Kernel kernel, const LSTDSettings& settings) : settings_(
 void KernelLSTD::reserve(Index n) {
   if (theta_.size() >= n) return;
   n = whole_packets(n);
-  for (Vector* x : {&theta_, &diagonal_.values, &step_.u, &step_.v, &step_.kernel_u, &step_.kernel_v, &work_.wb,
-                    &work_.vb, &work_.beta, &work_.scores, &work_.diagonal, &work_.a})
+  for (Vector* x : {&theta_, &diagonal_.values, &diagonal_.prior, &step_.u, &step_.v, &step_.kernel_u, &step_.kernel_v,
+                    &work_.wb, &work_.vb, &work_.beta, &work_.scores, &work_.diagonal, &work_.a})
     x->conservativeResize(n);
   const Index old = followers_.rows();
   followers_.conservativeResize(n, kFollowers);
   followers_.bottomRows(n - old).setZero();
   basis_.reserve(n);
   C_.reserve(n);
+  if (settings_.variance) variance_.reserve(n);
+  if (settings_.lspe) lspe_.reserve(n);
 }
 
 void KernelLSTD::learn(const Rows& S, const ConstVectorRef& r, const Rows& S_next, const bool* terminal,
-                       const bool* start, LSTDLog log) {
+                       const bool* start, LSTDLog log, const double* weight) {
   RowMatrix& states = work_.states;
   for (Index first = 0; first < S.rows(); first += kTransitions) {
     const Index count = std::min(kTransitions, S.rows() - first);
@@ -60,12 +63,18 @@ void KernelLSTD::learn(const Rows& S, const ConstVectorRef& r, const Rows& S_nex
       if (start[i] || fresh_) follower(kTrace).setZero();
       fresh_ = terminal[i];
       step_.discount = terminal[i] ? 0.0 : settings_.discount;
-      follower(kTrace) = settings_.discount * settings_.trace_decay * follower(kTrace) + follower(kHere);  // [LSTD 1]
-      h() = follower(kHere) - step_.discount * follower(kThere);                                           // [LSTD 1]
+      h() = follower(kHere) - step_.discount * follower(kThere);  // [LSTD 1]
+      if (settings_.residual)
+        z() = h();
+      else
+        z() = settings_.discount * settings_.trace_decay * z() + follower(kHere);  // [LSTD 1]
+      step_.weight = weight ? weight[i] : 1.0;
+      if (step_.weight != 1) z() *= step_.weight;  // [LSTD importance]
 
       Event here{Outcome::ignored}, there{Outcome::ignored};
       rewards_.add(r.data() + i, 1.0);
       step_.in_kernels = false;
+      forget();
       log.learned[i] = normal(r[i]);
       if (log.learned[i]) {
         here = consider(0, j);
@@ -75,6 +84,7 @@ void KernelLSTD::learn(const Rows& S, const ConstVectorRef& r, const Rows& S_nex
       } else {
         ++skipped_;
       }
+      if (settings_.lspe) lspe_.step(settings_.alpha);
       journal_.record(here, 2 * i, log.events);
       journal_.record(there, 2 * i + 1, log.events);
     }
@@ -101,6 +111,8 @@ bool KernelLSTD::normal(double r) {
   }
   u /= Delta;
   v /= Delta;
+  if (settings_.variance) variance_.learn(u, h(), rho);
+  if (settings_.lspe) lspe_.learn(z(), h(), follower(kHere), r);
   step_.left = 1.0 / Delta;
   step_.rho = rho / Delta;
   step_.reward = r;
@@ -119,6 +131,7 @@ void KernelLSTD::transition_in_kernels() {
 
 // Whether s (which = 0) or s' (1) of the transition just learned becomes a kernel.
 auto KernelLSTD::consider(Index which, Index row) -> Event {
+  if (settings_.fixed) return {Outcome::frozen};
   const double k_self = basis_.kernel().self(prepared_, 2 * row + which);
   const double delta = std::max(0.0, k_self - follower(Follower(kHere + which)).squaredNorm());
   if (!(delta > settings_.admission.novelty_tol * k_self)) return {Outcome::rejected_novelty};
@@ -178,7 +191,7 @@ auto KernelLSTD::look_along(Index which, Index row, double delta) -> Newcomer {
   x.here = which == 0 ? x.s : (work_.along(0, 0) - w.dot(follower(kHere))) / x.s;
   x.there = which == 1 ? x.s : (work_.along(0, 1) - w.dot(follower(kThere))) / x.s;
   x.h = x.here - step_.discount * x.there;
-  x.z = settings_.residual ? x.h : x.here;
+  x.z = step_.weight * (settings_.residual ? x.h : x.here);
   x.schur = settings_.alpha + x.z * x.h * step_.left;  // [LSTD grow]
   x.tau = x.z * step_.rho / x.schur;                   // [LSTD grow]
   x.usefulness = x.tau * x.tau * std::abs(x.schur);    // kappa^2 |Delta_b|
@@ -214,7 +227,11 @@ void KernelLSTD::grow(const Newcomer& x, Index which, Index row) {
   if (diagonal_.tracking) {
     diagonal_.values.head(m) = work_.diagonal.head(m);  // of find_victim
     diagonal_.values[m] = 1.0 / (x.delta * x.schur);
+    diagonal_.prior.head(m).array() += work_.a.head(m).array().square() / x.delta;
+    diagonal_.prior[m] = 1.0 / x.delta;
   }
+  if (settings_.variance) variance_.grow(u, h(), x.z, x.h, x.schur, settings_.alpha);
+  if (settings_.lspe) lspe_.grow(z(), h(), follower(kHere), x.z, x.h, x.here, step_.reward, settings_.alpha);
   work_.wb.head(m) = x.h * u;
   work_.vb.head(m) = x.z * v;
   C_.border(work_.wb.head(m), work_.vb.head(m), x.schur);
@@ -228,7 +245,7 @@ void KernelLSTD::grow(const Newcomer& x, Index which, Index row) {
   step_.v[m] = x.h * step_.left / x.schur;
   step_.left *= shrink;
   step_.rho *= shrink;
-  followers_(m, kTrace) = x.here;  // the trace before this transition has coordinate 0
+  followers_(m, kTrace) = x.z;  // the trace before this transition has coordinate 0
   followers_(m, kDifference) = x.h;
   followers_(m, kHere) = x.here;
   followers_(m, kThere) = x.there;
@@ -254,19 +271,32 @@ void KernelLSTD::remove(Index i) {
     basis_.span().coefficients(column);
     basis_.span().coefficients(row);
     diagonal_.values.head(m).array() -= column.array() * row.array() / column[i];
-    for (Index k = i; k < last; ++k) diagonal_.values[k] = diagonal_.values[k + 1];
+    if (settings_.forgetting < 1) {
+      basis_.span().coefficients(unit);
+      diagonal_.prior.head(m).array() -= unit.array().square() / unit[i];
+    }
+    for (Vector* x : {&diagonal_.values, &diagonal_.prior})
+      for (Index k = i; k < last; ++k) (*x)[k] = (*x)[k + 1];
   }
   basis_.remove(i);
   step_.in_kernels = false;
   C_.rotate(basis_.rotations());
   basis_.rotations().rotate_rows(followers_.topRows(m), 0);
   basis_.rotations().rotate_rows(theta_.head(m), 0);
+  if (settings_.variance) variance_.rotate(basis_.rotations());
+  if (settings_.lspe) lspe_.remove_last(basis_.rotations());
   const double corner = C_.view()(last, last);
   const double beside = std::max(C_.view().col(last).cwiseAbs().maxCoeff(), C_.view().row(last).cwiseAbs().maxCoeff());
   const bool lost = !(std::abs(corner) > kFloor * kFloor * beside);
   if (lost) {  // of this direction rounding has left nothing: it goes as if nothing had reached it
     C_.drop_last();
+    if (settings_.variance) variance_.drop_last();
   } else {
+    if (settings_.variance) {
+      auto column = work_.wb.head(m);
+      column = C_.view().col(last) / corner;
+      variance_.remove_last(column);
+    }
     theta_.head(last) -= (theta_[last] / corner) * C_.view().col(last).head(last);  // [LSTD prune]
     C_.remove(last);
   }
@@ -290,8 +320,24 @@ void KernelLSTD::refresh_diagonal() {
     basis_.span().coordinates(unit);
     C_.apply(unit, image);
     diagonal_.values[j] = unit.dot(image);
+    diagonal_.prior[j] = unit.squaredNorm();
   }
   diagonal_.removals = 0;
+}
+
+// One step back to the prior, in which theta is N(0, noise / alpha): C <- f C + (1 - f) / alpha I, theta <- sqrt(f)
+// theta.
+void KernelLSTD::forget() {
+  const double f = settings_.forgetting;
+  if (f == 1) return;
+  const Index m = basis_.size();
+  C_.fade(f, 1.0 / settings_.alpha);  // [BEYOND B7]
+  theta_.head(m) *= std::sqrt(f);     // [BEYOND B7]
+  rewards_.fade(f);
+  if (settings_.variance) variance_.fade(f, 1.0 / settings_.alpha);
+  if (diagonal_.tracking)
+    diagonal_.values.head(m) =
+        f * diagonal_.values.head(m) + ((1.0 - f) / settings_.alpha) * diagonal_.prior.head(m);  // [BEYOND B7]
 }
 
 void KernelLSTD::predict(const Rows& S, RowsOut out) const {
@@ -301,7 +347,7 @@ void KernelLSTD::predict(const Rows& S, RowsOut out) const {
 }
 
 Vector KernelLSTD::coef() const {
-  Matrix beta = theta_.head(basis_.size());
+  Matrix beta = theta();
   basis_.span().coefficients(beta);
   return beta;
 }
@@ -323,6 +369,9 @@ Arrays KernelLSTD::save() const {
   arrays.put("transitions", static_cast<double>(transitions()));
   arrays.put("skipped", static_cast<double>(skipped_));
   arrays.put("fresh", fresh_);
+  if (settings_.variance) variance_.save(arrays);
+  if (settings_.lspe) lspe_.save(arrays);
+  if (diagonal_.tracking && settings_.forgetting < 1) arrays.put("diagonal_prior", Matrix(diagonal_.prior.head(m)));
   return arrays;
 }
 
@@ -337,10 +386,16 @@ void KernelLSTD::load(const Arrays& arrays) {
   theta_.head(m) = arrays.get("theta", m, 1);
   followers_.col(kTrace).head(m) = arrays.get("trace", m, 1);
   diagonal_.tracking = arrays.number("tracking") != 0;
-  if (diagonal_.tracking) diagonal_.values.head(m) = arrays.get("diagonal", m, 1);
+  if (diagonal_.tracking) {
+    diagonal_.values.head(m) = arrays.get("diagonal", m, 1);
+    diagonal_.prior.head(m).setZero();
+    if (settings_.forgetting < 1) diagonal_.prior.head(m) = arrays.get("diagonal_prior", m, 1);
+  }
   diagonal_.removals = arrays.count("removals");
   skipped_ = arrays.count("skipped");
   fresh_ = arrays.number("fresh") != 0;
+  if (settings_.variance) variance_.load(arrays, m);
+  if (settings_.lspe) lspe_.load(arrays, m);
 }
 
 }  // namespace kernsift

@@ -10,6 +10,11 @@
 // |r - Hw|^2 + alpha w'Kw, and usefulness and pruning scores are the exact changes of that cost. LSTD minimises no
 // cost: there the same expressions, in absolute value, are analogues.
 //
+// A transition of importance rho, the ratio of the target policy's probability of its action to that of the policy that
+// acted, multiplies the trace by it: z <- rho (g lambda z + k). What else can follow the same transitions: the
+// covariance of the values (value_variance.hpp) and the iterate of LSPE(lambda) (lspe.hpp), which is then the model,
+// while C decides on the dictionary.
+//
 // Invariants: C is the inverse of [LSTD 1] in the current basis; d, while tracked, is the diagonal of P^-1.
 #pragma once
 
@@ -17,6 +22,8 @@
 #include "core/stream/admission.hpp"
 #include "core/stream/basis.hpp"
 #include "core/stream/learned_rows.hpp"
+#include "core/stream/lspe.hpp"
+#include "core/stream/value_variance.hpp"
 
 namespace kernsift {
 
@@ -25,6 +32,10 @@ struct LSTDSettings {
   Admission admission{Rule::product, 1e-2, 1e-4};
   Index max_basis = 0;    // 0: no cap
   bool residual = false;  // minimise the Bellman residual
+  double forgetting = 1;  // what the past keeps with each transition: the rest is a step back to the prior
+  bool variance = false;  // keep the covariance of the values
+  bool lspe = false;      // values by LSPE(lambda)
+  bool fixed = false;     // no state becomes a kernel: the basis is given
 
   // The names of all settings, for whoever moves them: visit(name, reference) for each.
   template <class Settings, class Visit>
@@ -37,6 +48,10 @@ struct LSTDSettings {
     visit("admission", s.admission.rule);
     visit("max_basis", s.max_basis);
     visit("residual", s.residual);
+    visit("forgetting", s.forgetting);
+    visit("variance", s.variance);
+    visit("lspe", s.lspe);
+    visit("fixed", s.fixed);
   }
 };
 
@@ -44,6 +59,24 @@ struct LSTDSettings {
 struct LSTDLog {
   EventLog events;
   bool* learned;
+};
+
+// Transitions as a caller has them: S, S_next n x d; r, terminal, start n; weight n, or null for ones. All finite.
+struct Transitions {
+  Rows S;
+  ConstVectorRef r;
+  Rows S_next;
+  const bool* terminal;
+  const bool* start;
+  const double* weight = nullptr;
+};
+
+// Sums over transitions with coordinates that are exact on the present dictionary.
+struct TransitionSums {
+  Matrix A, B, G, E;   // Z'H, W'W where the metric is wanted, and Z'Z, H'H where variances are
+  Vector b, e, trace;  // Z'r, H'r, the last trace
+  double rr = 0;
+  bool fresh = true;  // the last transition was terminal
 };
 
 class KernelLSTD {
@@ -56,11 +89,30 @@ class KernelLSTD {
   std::int64_t transitions() const { return journal_.rows() / 2; }
   std::int64_t skipped() const { return skipped_; }  // transitions too near a singular P to be learned
 
-  // S, S_next: n x d; r, terminal, start: n. All finite: the caller has checked.
+  // weight: the importance of each transition, or null for ones.
   void learn(const Rows& S, const ConstVectorRef& r, const Rows& S_next, const bool* terminal, const bool* start,
-             LSTDLog log);
+             LSTDLog log, const double* weight = nullptr);
+  // One step back to the prior, where the past fades.
+  void forget();
+  // Kernels from given states, before any transition; those that lie in the span of others are left out.
+  void seat(const Rows& S);
+  // The solution for these transitions alone, by one dense solve on the present dictionary. False, and the model stays
+  // as it was, where P is singular to working precision.
+  bool refit(const Transitions& rows);
+  // (b - A theta)'(W'W + alpha I)^-1 (b - A theta) / n: mean square of the projected temporal differences.
+  double projected_error(const Transitions& rows) const;
+  // alpha |C|_2, by the ridge at most 1 for a symmetric P. O(m^3).
+  double ridge_norm() const;
 
   void predict(const Rows& S, RowsOut out) const;
+  // Values and their variances.
+  void predict(const Rows& S, RowsOut out, VectorRef variance) const;
+  // Mean of the values under weights that add up to 1, and a bound of its variance: what lies outside the span is
+  // counted as if it went the same way everywhere.
+  std::pair<double, double> mean(const Rows& S, const ConstVectorRef& weights) const;
+  auto theta() const { return settings_.lspe ? lspe_.theta() : theta_.head(basis_.size()); }  // the solution
+  TransitionSums sums(const Transitions& rows, bool metric) const;
+  double noise_variance() const { return variance_.noise(); }
   Vector coef() const;   // w = L^-T theta
   Vector trace() const;  // z on the kernels
 
@@ -71,7 +123,7 @@ class KernelLSTD {
   // Coordinates of one transition, columns of `followers_`: they follow every change of the basis.
   enum Follower : Index { kTrace, kDifference, kHere, kThere, kFollowers };
   auto follower(Follower which) { return followers_.col(which).head(basis_.size()); }
-  auto z() { return follower(settings_.residual ? kDifference : kTrace); }
+  auto z() { return follower(kTrace); }
   auto h() { return follower(kDifference); }
   // The newcomer's distance to the span and the coordinates of z and h along the direction it adds.
   struct Newcomer {
@@ -90,7 +142,7 @@ class KernelLSTD {
 
   // The transition at hand, once learned: u = Cz, v = C'h, 1 - h'u, r - h'theta.
   struct Transition {
-    double discount = 0, reward = 0, left = 0, rho = 0;
+    double discount = 0, reward = 0, left = 0, rho = 0, weight = 1;
     Vector u, v;
     Vector kernel_u, kernel_v;  // u and v in the kernels' own coordinates, while in_kernels
     bool in_kernels = false;
@@ -99,6 +151,7 @@ class KernelLSTD {
   struct Diagonal {
     bool tracking = false;
     Vector values;
+    Vector prior;        // of K^-1, where the past fades
     Index removals = 0;  // since it was computed from scratch
   };
   struct Work {
@@ -118,6 +171,8 @@ class KernelLSTD {
   Journal journal_;
   std::int64_t skipped_ = 0;
   bool fresh_ = true;  // an episode has ended, or none has begun
+  ValueVariance variance_;
+  PolicyEvaluation lspe_;
   Transition step_;
   Diagonal diagonal_;
   PreparedRows prepared_;

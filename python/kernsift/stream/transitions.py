@@ -1,0 +1,129 @@
+"""Transitions as they are given, checked and in the order of the core."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..base.arrays import Array
+from ..base.validation import as_targets, check_array, validate_data
+
+#: Names of what may be said of transitions besides states and rewards, in the order of `checked`.
+FLAGS = ("terminated", "truncated", "start", "importance", "terminal")
+
+
+class Block(NamedTuple):
+    """Checked transitions, in the order of the core's arguments."""
+
+    S: Array
+    r: Array
+    S_next: Array
+    terminal: NDArray[np.bool_]
+    start: NDArray[np.bool_]
+    weight: Array | None
+
+
+def checked(
+    model: Any,
+    begin: bool,
+    after_cut: bool,
+    S: ArrayLike,
+    r: ArrayLike,
+    S_next: ArrayLike,
+    terminated: ArrayLike | None,
+    truncated: ArrayLike | None,
+    start: ArrayLike | None,
+    importance: ArrayLike | None,
+    terminal: ArrayLike | None,
+) -> tuple[Block, bool]:
+    """Return the transitions, and whether the last was cut off; ``after_cut`` says that of the one before the first.
+
+    ``begin``: the model's number and names of features become those of S.
+    """
+    if terminal is not None:
+        if terminated is not None:
+            raise ValueError("terminal is another name of terminated: give one of them")
+        terminated = terminal
+    name = "terminated" if terminal is None else "terminal"
+    side_by_side = np.ndim(S) == 3
+    if side_by_side:
+        if np.shape(S_next) != np.shape(S):
+            raise ValueError(f"S has shape {np.shape(S)} but S_next has {np.shape(S_next)}: one next state for each")
+        steps, environments = np.shape(S)[:2]
+        S, S_next = (np.swapaxes(X, 0, 1).reshape(-1, np.shape(X)[2]) for X in (np.asarray(S), np.asarray(S_next)))
+        r, terminated, truncated, start, importance = (  # type: ignore[assignment]
+            None if part is None else _in_turn(part, (steps, environments), what)
+            for part, what in (
+                (r, "r"),
+                (terminated, name),
+                (truncated, "truncated"),
+                (start, "start"),
+                (importance, "importance"),
+            )
+        )
+    states = validate_data(model, S, reset=begin, dtype=np.float64, order="C")
+    after = check_array(S_next, dtype=np.float64, order="C", input_name="S_next")
+    if after.shape != states.shape:
+        raise ValueError(f"S has shape {states.shape} but S_next has {after.shape}: one next state for each state")
+    n = len(states)
+    rewards = numbers(r, "r")
+    if rewards.shape != (n,):
+        raise ValueError(f"r has shape {rewards.shape}, expected {(n,)}: one reward for each transition")
+    as_targets(rewards)  # refuses what would overflow
+    ends, starts = flags(terminated, n, name), flags(start, n, "start").copy()
+    cut = flags(truncated, n, "truncated")
+    starts[1:] |= cut[:-1]
+    starts[0] |= after_cut
+    if side_by_side:
+        starts[::steps] = True
+    weight = None if importance is None else _importance(importance, n)
+    return Block(states, rewards, after, ends, starts, weight), bool(cut[-1])
+
+
+def _in_turn(values: ArrayLike, shape: tuple[int, int], name: str) -> Array:
+    """One environment's numbers after the other's."""
+    if np.shape(values) != shape:
+        raise ValueError(
+            f"{name} has shape {np.shape(values)}, expected {shape}: a step a row, an environment a column"
+        )
+    return np.swapaxes(np.asarray(values), 0, 1).ravel()
+
+
+def numbers(values: ArrayLike, name: str) -> Array:
+    """Finite numbers; the first that is not is named."""
+    numbers: Array = check_array(
+        values, dtype=np.float64, ensure_2d=False, order="C", input_name=name, ensure_all_finite=False
+    )
+    if not np.isfinite(numbers).all():
+        first = int(np.argmin(np.isfinite(numbers).ravel()))
+        what = "NaN" if np.isnan(numbers.ravel()[first]) else "infinity"
+        raise ValueError(f"{name} contains {what} in transition {first}: give finite numbers, or leave it out")
+    return numbers
+
+
+def _importance(values: ArrayLike, n: int) -> Array:
+    weight = numbers(values, "importance")
+    if weight.shape != (n,):
+        raise ValueError(f"importance has shape {weight.shape}, expected {(n,)}: one ratio for each transition")
+    if (weight < 0).any():
+        first = int(np.argmax(weight < 0))
+        raise ValueError(
+            f"importance is {weight[first]:g} in transition {first}: a ratio of probabilities is not negative"
+        )
+    as_targets(weight)
+    return weight
+
+
+def flags(values: ArrayLike | None, n: int, name: str) -> NDArray[np.bool_]:
+    if values is None:
+        return np.zeros(n, dtype=bool)
+    flags = np.asarray(values)
+    if flags.dtype != np.bool_ and not (flags.dtype.kind in "iuf" and np.isin(flags, (0, 1)).all()):
+        raise ValueError(
+            f"{name} holds {flags.ravel()[:4].tolist()}: give True or 1 where it holds, False or 0 elsewhere"
+        )
+    if flags.shape != (n,):
+        raise ValueError(f"{name} has shape {flags.shape}, expected {(n,)}: one flag for each transition")
+    return np.ascontiguousarray(flags, dtype=bool)
