@@ -42,7 +42,8 @@ def pictures():
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_examples(name, request):
+def test_examples(name, request, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # some write files
     for part, package in NEEDS.items():
         if part in name.split("."):
             pytest.importorskip(package, reason=f"the examples need {package}")

@@ -75,6 +75,9 @@ pipeline = make_pipeline(StandardScaler(), kernsift.OnlineLSSVMRegressor(gamma=0
 import numpy as np
 series = np.sin(np.arange(300) / 9)
 load, value = series, 0.5
+rows = [(x, x.sum()) for x in np.random.default_rng(7).uniform(size=(30, 2))]
+import kernsift
+model = kernsift.OnlineLSSVMRegressor(max_basis=10).partial_fit([[0.5, 0.5]], [1.0])
 dataset = [(dict(a=a, b=1.0), a + 1.0) for a in np.sin(np.arange(100.0)).tolist()]
 """,
     "docs/tuning.md": ROWS,
@@ -101,6 +104,8 @@ NOT_RUN = {
     "-m kernsift demo": NETWORK,
     "-m pytest": NETWORK,
     "scikit-build-core>=1.0": NETWORK,
+    "pip install .": NETWORK,
+    "pip wheel": BUILD,
     "cmake --preset": BUILD,
     "-DKERNSIFT_BUILD_LIBRARY=ON": BUILD,
 }

@@ -82,6 +82,7 @@ class StreamDashboard:
     ...         page.add(model, target, predicted)
     >>> page.n_rows_
     499
+    >>> page.write(last=True)  # at once; the stream has ended
     """
 
     def __init__(self, path: str | os.PathLike[str], *, seconds: float = 2.0, title: str | None = None) -> None:

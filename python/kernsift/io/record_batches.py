@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_consistent_length
 
 from ..base.arrays import Array
 from ..base.validation import did_you_mean, is_number, types_of
@@ -212,6 +213,7 @@ class Reservoir:
     def add(self, X: Any, y: Any, *weight: Any, labels: bool = False) -> None:
         """Look at the rows of a batch."""
         y = np.asarray(y)
+        check_consistent_length(X, y, *weight)
         n = len(y)
         self.n_rows += n
         places = np.arange(n) if not weight else np.flatnonzero(np.asarray(weight[0]) > 0)
