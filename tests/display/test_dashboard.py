@@ -143,6 +143,12 @@ def test_rows_without_a_prediction_are_not_judged(tmp_path):
     svgs(page.path.read_text(encoding="utf-8"))
 
 
+def test_a_page_without_rows_is_written_and_lets_errors_pass(tmp_path):
+    with pytest.raises(RuntimeError, match="of the stream"), StreamDashboard(tmp_path / "page.html"):
+        raise RuntimeError("of the stream")
+    svgs((tmp_path / "page.html").read_text(encoding="utf-8"))
+
+
 def test_several_outputs_are_averaged(tmp_path):
     page = StreamDashboard(tmp_path / "page.html")
     page.add(Silent(), [[1.0, 3.0]], [[0.0, 0.0]])

@@ -75,9 +75,7 @@ pipeline = make_pipeline(StandardScaler(), kernsift.OnlineLSSVMRegressor(gamma=0
 import numpy as np
 series = np.sin(np.arange(300) / 9)
 load, value = series, 0.5
-rows = [(x, x.sum()) for x in np.random.default_rng(7).uniform(size=(30, 2))]
-import kernsift
-model = kernsift.OnlineLSSVMRegressor(max_basis=10).partial_fit([[0.5, 0.5]], [1.0])
+blocks = [(X, X.sum(axis=1)) for X in np.random.default_rng(7).uniform(size=(5, 10, 2))]
 dataset = [(dict(a=a, b=1.0), a + 1.0) for a in np.sin(np.arange(100.0)).tolist()]
 """,
     "docs/tuning.md": ROWS,

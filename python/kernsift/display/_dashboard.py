@@ -230,7 +230,7 @@ class StreamDashboard:
         panel = Panel("kernels", (1, self.n_rows_), (0, max(kernels, default=1)))
         shown.append(panel.line(ends, kernels, "b").svg())
         changes = [p.admitted for p in self._points], [p.evicted for p in self._points]
-        panel = Panel("kernels added and removed", (1, self.n_rows_), (0, max(map(max, changes), default=1)))
+        panel = Panel("kernels added and removed", (1, self.n_rows_), (0, max((*changes[0], *changes[1]), default=1)))
         shown.append(panel.line(ends, changes[0], "b", "added").line(ends, changes[1], "c", "removed").svg())
         if len(self._memories) > 1:
             panel = Panel("weights of the memories", (1, self.n_rows_), (0, 1))
