@@ -129,9 +129,9 @@ def test_an_unknown_kernel_is_refused_and_a_wrong_graph_too(monkeypatch):
     estimator = fitted("online", "rbf")
     build = _onnx.build
 
-    def wrong(model, *arguments):
+    def wrong(model, *arguments, **named):
         terms = tuple(dataclasses.replace(t, coef=1.001 * t.coef) for t in model.terms)
-        return build(dataclasses.replace(model, terms=terms), *arguments)
+        return build(dataclasses.replace(model, terms=terms), *arguments, **named)
 
     for module in (_onnx, _onnx_graph):
         monkeypatch.setattr(module, "build", wrong)
