@@ -358,7 +358,7 @@ def test_what_has_no_deviation_to_export_says_so():
         (bank, "forgetting=1.0"),
         (small, "more than predictions do"),
         (curved, "needs a kernel of a distance"),
-        (make_pipeline(StandardScaler(), kernsift.LSSVMRegressor()).fit(X, Y), "the regressor alone"),
+        (make_pipeline(StandardScaler(), kernsift.LSSVMRegressor()).fit(X, Y), "a regressor on columns as they are"),
     ):
         with pytest.raises(ValueError, match=why):
             to_onnx(estimator, std=True)

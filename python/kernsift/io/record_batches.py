@@ -215,6 +215,7 @@ class Reservoir:
         y = np.asarray(y)
         check_consistent_length(X, y, *weight)
         n = len(y)
+        weight = tuple(np.ones(n) if v is None else v for v in weight)
         self.n_rows += n
         places = np.arange(n) if not weight else np.flatnonzero(np.asarray(weight[0]) > 0)
         if labels:
