@@ -171,7 +171,8 @@ def test_docstrings_list_the_kernels_of_the_table():
             needed = [n for n in NAMES if name != "learn_gamma" or TABLE[n]["slope"]]
             if name == "KernelLSPI":  # actions are apart by their distance
                 needed = [n for n in needed if n not in ("polynomial", "linear")]
-            words = [word for word in re.findall(r'"(\w+)"', listed) if word not in ("auto", "precomputed")]  # choices, and no kernels
+            others = ("auto", "precomputed")  # which are no kernels
+            words = [word for word in re.findall(r'"(\w+)"', listed) if word not in others]
             assert words == needed, name
             found += 1
     assert found >= 8
