@@ -2,9 +2,9 @@
 A table larger than memory
 ==========================
 
-:meth:`kernsift.SubsetLSSVMRegressor.fit_batches` reads a Parquet file (or whatever yields batches)
-once, and keeps sums whose size depends on the number of kernels, not of rows.  To see it without
-filling this machine, tables of growing length are written and the memory is measured while they are
+:meth:`kernsift.SubsetLSSVMRegressor.fit_batches` reads a Parquet file twice (and what can be read
+only once, once): for a sample of rows from which it chooses the kernels, and for sums whose size
+depends on the number of kernels, not of rows.  To see it without filling this machine, tables of growing length are written and the memory is measured while they are
 read.
 
 Needs ``pip install 'kernsift[arrow]'`` for Parquet; without it the example reads numpy files and
@@ -46,7 +46,6 @@ def rows(n, rng=rng):
 
 
 def write(path, n):
-    # every table begins with the same rows, and so its model has the same kernels
     rng = np.random.default_rng(0)
     if pyarrow is None:
         table = np.lib.format.open_memmap(
@@ -114,7 +113,7 @@ for n, whole, most, error in zip(lengths, table, memory, errors, strict=True):
     print(f"distance to the truth {error:.4f}")
 assert max(memory) < 1.5 * min(memory)
 assert memory[-1] < table[-1]
-assert max(errors) < NOISE / 2
+assert max(errors) < 0.7 * NOISE  # which kernels are chosen depends on the sample
 
 _, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 ax.plot(lengths, table, "C1--s", label="the table itself")

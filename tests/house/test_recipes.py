@@ -19,7 +19,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 pytestmark = pytest.mark.skipif(not DOCS.is_dir(), reason="docs is not beside these tests")
-FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```", re.M | re.S)
+FENCE = re.compile(r"^( *)```(\w*|\{[^\n]*)\n(.*?)^\1```", re.M | re.S)
 GENERATED = {"_build", "generated", "auto_examples"}
 
 #: What a page takes for granted: run before its first block.
@@ -125,7 +125,7 @@ def all_blocks() -> list[Block]:
     pages = [p for p in sorted(DOCS.rglob("*.md")) if not GENERATED & set(p.parts)] if DOCS.is_dir() else []
     pages += [ROOT / "README.md", ROOT / "CONTRIBUTING.md"] if pages else []
     pages = [p for p in pages if p.name != "extending.md"]  # test_extending.py
-    return [b for p in pages for b in blocks_of(p, p.relative_to(ROOT).as_posix()) if b.language]
+    return [b for p in pages for b in blocks_of(p, p.relative_to(ROOT).as_posix()) if b.language.isalpha()]
 
 
 BLOCKS = all_blocks()
