@@ -102,8 +102,9 @@ assert error("isls", isls.n_basis_) < 1.05 * error("isls", len(X))
 assert error("sls", isls.n_basis_) > 1.2 * error("isls", isls.n_basis_)
 
 # %%
-# The noise depends on the time, and the rows left out show it: the standard deviation follows.  With
-# ``noise="constant"`` it is the same at all times, too large before the blow and too small after it.
+# The noise depends on the time, and the rows left out show it: the standard deviation follows.
+# With ``noise="constant"`` it is the same at all times, too large before the blow and too small
+# after it.
 
 quiet, loud = 10 * X_new[:, 0] < 10, np.abs(10 * X_new[:, 0] - 30) < 6
 shares = {}

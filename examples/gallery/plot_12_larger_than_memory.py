@@ -4,8 +4,8 @@ A table larger than memory
 
 :meth:`kernsift.SubsetLSSVMRegressor.fit_batches` reads a Parquet file twice (and what can be read
 only once, once): for a sample of rows from which it chooses the kernels, and for sums whose size
-depends on the number of kernels, not of rows.  To see it without filling this machine, tables of growing length are written and the memory is measured while they are
-read.
+depends on the number of kernels, not of rows.  To see it without filling this machine, tables of
+growing length are written and the memory is measured while they are read.
 
 Needs ``pip install 'kernsift[arrow]'`` for Parquet; without it the example reads numpy files and
 says so.
