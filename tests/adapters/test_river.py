@@ -167,7 +167,7 @@ def test_bad_rows_change_nothing_and_say_what():
     with pytest.raises(ValueError, match="overflows"):
         model.learn_one({"a": 1e200, "b": 0.0, "c": 0.0}, 1.0)
     with pytest.raises(ValueError, match="no features"):
-        OnlineLSSVMRegressor().learn_one({}, 1.0)
+        OnlineLSSVMClassifier().learn_one({}, "up")
     with pytest.raises(ValueError, match="'alpha' parameter"):
         OnlineLSSVMRegressor(alpha=-1).learn_one({"a": 1.0}, 1.0)
 
