@@ -1,13 +1,12 @@
 """The front page: error over a stream that drifts, and what a row costs, from the measured race."""
 
 import re
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-from common import BLUE, GREEN, ORANGE, PURPLE
+from common import BENCH, BLUE, GREEN, ORANGE, PURPLE
 
-PAGE = Path(__file__).resolve().parents[2] / "bench" / "peers" / "RESULTS.md"
+PAGE = BENCH / "peers" / "RESULTS.md"
 section = re.search(r"(?ms)^## front: .*?(?=^## |\Z)", PAGE.read_text(encoding="utf-8"))[0]
 lines = [[cell.strip() for cell in line.strip("| \n").split("|")] for line in re.findall(r"(?m)^\|.*\|$", section)]
 names, cost, table = lines[0][1:], lines[2][1:], lines[3:]

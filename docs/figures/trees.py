@@ -1,14 +1,13 @@
 """Kernels against trees: error and bytes beside the best tree method of each table, from the measured page."""
 
 import re
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-from common import BLUE, GREY, ORANGE
+from common import BENCH, BLUE, GREY, ORANGE
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-PAGE = Path(__file__).resolve().parents[2] / "bench" / "papers" / "TABLES.md"
+PAGE = BENCH / "papers" / "TABLES.md"
 found = {}  # set: method: errors, kilobytes, microseconds of each seed
 for line in re.findall(r"(?m)^\| .*, seed \d+ \|.*\|$", PAGE.read_text(encoding="utf-8")):
     name, _, _, method, error, _, size, spent, _ = (cell.strip() for cell in line.strip("|").split("|"))

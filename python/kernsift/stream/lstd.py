@@ -394,7 +394,7 @@ class KernelLSTD(KernelParameters, CoreModel):
         ----------
         S : array-like of shape (n_states, n_features)
         return_std : bool, default=False
-            Also return the standard deviation of each value: that of GPTD [4]_ for criterion="brm", and for "lstd" that
+            Also return the standard deviation of each value: that of GPTD (Engel, Mannor and Meir 2003) for criterion="brm", and for "lstd" that
             of its solution under the same model of values and rewards (in which where transitions lead is known).
         """
         core = self._fitted()
