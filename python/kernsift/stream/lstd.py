@@ -394,8 +394,9 @@ class KernelLSTD(KernelParameters, CoreModel):
         ----------
         S : array-like of shape (n_states, n_features)
         return_std : bool, default=False
-            Also return the standard deviation of each value: that of GPTD (Engel, Mannor and Meir 2003) for criterion="brm", and for "lstd" that
-            of its solution under the same model of values and rewards (in which where transitions lead is known).
+            Also return the standard deviation of each value: that of GPTD (Engel, Mannor and Meir 2003) for
+            criterion="brm", and for "lstd" that of its solution under the same model of values and rewards (in which
+            where transitions lead is known).
         """
         core = self._fitted()
         if not return_std:
