@@ -24,10 +24,9 @@ left.set(xlabel="row", ylabel="error, in deviations of the target", ylim=(0, Non
 left.annotate("the series changes", (change, left.get_ylim()[1]), (4, -10), textcoords="offset points", color="0.35")
 places = np.arange(len(names))[::-1]
 right.barh(places, microseconds, color=[colour for colour, *_ in styles], height=0.5)
+right.set_ylim(-0.4, len(names) - 0.2)
 for place, name, spent in zip(places, names, microseconds, strict=True):
-    right.annotate(
-        name, (1, place), (0, 15), textcoords="offset points", xycoords=("axes fraction", "data"), ha="right"
-    )
+    right.annotate(name, (0, place + 0.3), xycoords=("axes fraction", "data"), va="bottom")
     right.annotate(f"{spent:,.0f} µs", (spent, place), (3, 0), textcoords="offset points", va="center")
 right.set(
     xscale="log",
