@@ -123,7 +123,7 @@ html_theme_options = {
         "alt_text": "kernsift, front page",
     },
     "navbar_align": "left",
-    "header_links_before_dropdown": 8,
+    "header_links_before_dropdown": 6,
     "navigation_with_keys": False,
     "show_toc_level": 2,
     "pygments_light_style": "tango",
