@@ -10,6 +10,7 @@ import pytest
 from kernsift import LSSVMClassifier, LSSVMRegressor, _core
 from kernsift.base.probabilities import fit_temperature
 from oracles.dense import bordered, dense_cost, dense_loo, dense_lssvm, dense_variance
+from oracles.kernels import kernel_matrix
 from sklearn.datasets import load_iris, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -161,6 +162,16 @@ def suykens(e):
     """Weights of residuals: 1 within 2.5 scales of 0, 1e-4 beyond 3, a line between."""
     r = np.abs(e) / (CONSISTENCY * np.median(np.abs(e - np.median(e))))
     return np.where(r <= C1, 1.0, np.maximum((C2 - r) / (C2 - C1), FLOOR))
+
+
+def test_MATH_6_1_residuals_are_targets_less_fitted_values(rng):
+    X, y = rng.uniform(-3, 3, (40, 2)), rng.standard_normal((40, 1))
+    weight = rng.uniform(0.5, 2.0, 40)
+    kernel = _core.Kernel("rbf", np.full(2, 0.5), 3, 1.0, X[0].copy())
+    problem = _core.DenseProblem(kernel, X=X, Y=y, fit_intercept=True)
+    found = problem.solve(weight, 0.3)
+    fitted = kernel_matrix("rbf", X, X, 0.5) @ found["coef"] + found["intercept"]
+    np.testing.assert_allclose(problem.residuals(weight, 0.3), y - fitted, atol=1e-12)  # of numbers about 1
 
 
 def test_robust_fit_is_consistent_and_ignores_outliers(rng):
