@@ -281,8 +281,8 @@ class Course:
         if not settling and (memory < course.memory - np.log(FALL) or error > course.error + np.log(RISE)):
             settling = True
             drift = (*course.drift, self._core.rows_seen)[-MOST_NOTED:]
-            course = replace(course, drift=drift, changed=n, alike=False, trial=None)
-            self._challenger = None  # it was made of rows before the change
+            self._end_trial()  # the challenger was made of rows before the change
+            course = replace(self._course, drift=drift, changed=n, alike=False)
             if self._told is not None:
                 self._told(drift[-1])
         if not settling:
@@ -309,8 +309,9 @@ class Course:
         known = np.flatnonzero(kept.weight > 0)
         since = n - course.changed + LOOK  # a change shows some rows later
         if course.changed > 0 and since < len(known):
-            kept = Rows(*(np.ascontiguousarray(part[known[-since] :]) for part in kept))
-        sample = Rows(*(part[np.flatnonzero(kept.weight > 0)[-last:]] for part in kept))
+            first = known[-since]
+            kept, known = Rows(*(np.ascontiguousarray(part[first:]) for part in kept)), known[-since:] - first
+        sample = Rows(*(part[known[-last:]] for part in kept))
         try:
             found = self._widths_from(sample)
         except ValueError:  # widths beyond the range of a double
