@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from itertools import pairwise
-from typing import Any
 
 import kernsift
 import numpy as np
@@ -14,7 +13,7 @@ from measure import page
 
 from . import drift_rivals
 from .measures import Array
-from .tracks import KERNELS, mackey_glass
+from .tracks import KERNELS, followed_by, mackey_glass
 
 TITLE = "The front page: one stream with drift"
 ABOUT = """Six readings of a Mackey-Glass series, and the one twelve steps ahead; half-way the equation's delay becomes
@@ -38,14 +37,8 @@ def ours(X: Array, y: Array) -> Followed:
 def river_forest(X: Array, y: Array) -> Followed:
     from river import forest, preprocessing
 
-    model: Any = preprocessing.StandardScaler() | forest.ARFRegressor(seed=0)
-    predicted = np.empty(len(y))
-    begin = time.process_time()
-    for i, (row, target) in enumerate(zip(X.tolist(), y.tolist(), strict=True)):
-        x = dict(enumerate(row))
-        predicted[i] = model.predict_one(x)
-        model.learn_one(x, target)
-    return 1e6 * (time.process_time() - begin) / len(y), predicted
+    spent, predicted = followed_by(preprocessing.StandardScaler() | forest.ARFRegressor(seed=0), X, y)
+    return spent, np.array(predicted)
 
 
 def contenders() -> dict[str, Callable[[Array, Array], Followed]]:

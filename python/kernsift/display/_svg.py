@@ -24,7 +24,7 @@ class Panel:
         """Draw a line through the points that are numbers."""
         pieces = [p for p in zip(xs, ys, strict=True) if math.isfinite(p[1])]
         if pieces:
-            points = " ".join(self._place(*p) for p in pieces)
+            points = " ".join(self._pair(*p) for p in pieces)
             self._drawn.append(f'<polyline points="{points}" fill="none" stroke="var(--{colour})" stroke-width="1.6"/>')
         if name:
             self._names.append((name, f"var(--{colour})"))
@@ -34,15 +34,15 @@ class Panel:
         """Draw a dot at each point that is a number."""
         for x, y in zip(xs, ys, strict=True):
             if math.isfinite(y):
-                cx, cy = self._place(x, y).split(",")
-                self._drawn.append(f'<circle cx="{cx}" cy="{cy}" r="1.9" fill="var(--{colour})"/>')
+                cx, cy = self._place(x, y)
+                self._drawn.append(f'<circle cx="{cx:.1f}" cy="{cy:.1f}" r="1.9" fill="var(--{colour})"/>')
         return self
 
     def band(self, xs: Sequence[float], low: Sequence[float], high: Sequence[float], colour: str) -> Self:
         """Fill between two curves, where both are numbers."""
         inside = [(x, a, b) for x, a, b in zip(xs, low, high, strict=True) if math.isfinite(a) and math.isfinite(b)]
         if inside:
-            points = [self._place(x, b) for x, _, b in inside] + [self._place(x, a) for x, a, _ in reversed(inside)]
+            points = [self._pair(x, b) for x, _, b in inside] + [self._pair(x, a) for x, a, _ in reversed(inside)]
             self._drawn.append(f'<polygon points="{" ".join(points)}" fill="var(--{colour})" opacity=".2"/>')
         return self
 
@@ -52,8 +52,8 @@ class Panel:
         below = [0.0] * len(xs)
         for place, i in enumerate(order):
             above = [b + float(s) for b, s in zip(below, shares[:, i], strict=True)]
-            points = [self._place(*p) for p in zip(xs, above, strict=True)]
-            points += [self._place(*p) for p in reversed(list(zip(xs, below, strict=True)))]
+            points = [self._pair(*p) for p in zip(xs, above, strict=True)]
+            points += [self._pair(*p) for p in reversed(list(zip(xs, below, strict=True)))]
             opacity = 1 - 0.8 * place / max(len(names) - 1, 1)
             self._drawn.append(f'<polygon points="{" ".join(points)}" fill="var(--a)" opacity="{opacity:.2f}"/>')
             below = above
@@ -63,9 +63,10 @@ class Panel:
     def marks(self, xs: Sequence[float], name: str) -> Self:
         """Draw a dotted line upright at each place."""
         for x in xs:
-            at = self._place(x, self.y[0]).split(",")[0]
+            at, _ = self._place(x, self.y[0])
             self._drawn.append(
-                f'<line x1="{at}" x2="{at}" y1="{TOP}" y2="{HEIGHT - BOTTOM}" stroke="var(--c)" stroke-dasharray="2 3">'
+                f'<line x1="{at:.1f}" x2="{at:.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}" stroke="var(--c)" '
+                f'stroke-dasharray="2 3">'
                 f"<title>{name} at row {x:g}</title></line>"
             )
         if xs:
@@ -91,9 +92,14 @@ class Panel:
             f"{''.join(self._drawn)}</svg>"
         )
 
-    def _place(self, x: float, y: float) -> str:
+    def _pair(self, x: float, y: float) -> str:
+        """Where a point lies, as SVG writes it."""
+        across, down = self._place(x, y)
+        return f"{across:.1f},{down:.1f}"
+
+    def _place(self, x: float, y: float) -> tuple[float, float]:
         """Where a point lies in the picture."""
         (x0, x1), (y0, y1) = self.x, self.y
         across = (x - x0) / (x1 - x0) if x1 > x0 else 0.0
         up = (y - y0) / (y1 - y0)
-        return f"{LEFT + across * (WIDTH - LEFT - RIGHT):.1f},{HEIGHT - BOTTOM - up * (HEIGHT - TOP - BOTTOM):.1f}"
+        return LEFT + across * (WIDTH - LEFT - RIGHT), HEIGHT - BOTTOM - up * (HEIGHT - TOP - BOTTOM)

@@ -202,7 +202,7 @@ def _files(given: Any) -> Callable[[], Iterator[Any]]:
 
 
 class Reservoir:
-    """At most so many rows of positive weight of all batches, each with the same chance."""
+    """A random sample of the rows of positive weight in all batches, each with the same chance, of a given size."""
 
     def __init__(self, most: int, seed: int) -> None:
         self._most, self._draw = most, np.random.default_rng(seed)
@@ -223,7 +223,8 @@ class Reservoir:
             self.labels = new if self.labels is None else np.union1d(self.labels, new)
         keys = self._draw.random(n)[places]
         if self._parts and len(self._parts[0][0]) == self._most:
-            places, keys = places[keys < self._parts[0][0].max()], keys[keys < self._parts[0][0].max()]
+            better = keys < self._parts[0][0].max()
+            places, keys = places[better], keys[better]
         if not len(places):
             return
         self._parts.append((keys, take(X, places), y[places], *(np.asarray(v)[places] for v in weight)))
