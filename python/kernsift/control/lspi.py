@@ -78,7 +78,7 @@ class KernelLSPI(IterationParameters, Estimator):
     max_basis : int, default=300
         Most kernels, over all actions.
     novelty_tol : float, default=1e-3
-        Part of k(x, x) below which what is left of a state and action is no kernel.
+        A state and action becomes a kernel where the others leave more than this part of k(x, x) unexplained.
     max_iter : int, default=20
         Evaluations of a policy by ``fit``, at most.
     tol : float, default=0.0

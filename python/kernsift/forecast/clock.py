@@ -31,7 +31,7 @@ class Clock:
         return cls(str(index[-1]), str(step), periods)
 
     def at(self, steps: int) -> Any:
-        """The label so many steps after the last."""
+        """The label of a later step, counted from the last one."""
         import pandas
 
         if self.periods:
@@ -39,7 +39,7 @@ class Clock:
         return pandas.Timestamp(self.last) + steps * pandas.tseries.frequencies.to_offset(self.step)
 
     def future(self, steps: list[int]) -> Any:
-        """Labels so many steps after the last, as an index."""
+        """The labels of later steps, counted from the last one, as an index."""
         import pandas
 
         labels = [self.at(h) for h in steps]
@@ -62,5 +62,5 @@ class Clock:
         return found
 
     def moved(self, steps: int) -> Clock:
-        """The clock after so many steps."""
+        """The clock when further steps have passed."""
         return replace(self, last=str(self.at(steps)))
