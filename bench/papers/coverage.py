@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import kernsift
@@ -13,6 +14,8 @@ from sklearn import datasets
 from .registry import Array, Line, Run, table
 
 COVERAGE = 0.9
+of_splits = partial(table, page="coverage", seeds="0 to one less than the splits")
+on_ten_tables = partial(of_splits, data=("boston", "abalone"))
 KERNELS = ("rbf", "laplacian", "matern32")
 FAMILIES: dict[str, Callable[[str], Any]] = {
     "LSSVM": lambda kernel: kernsift.LSSVMRegressor(kernel=kernel, gamma="standard"),
@@ -43,13 +46,10 @@ def sets(run: Run) -> Iterator[tuple[str, Array, Array]]:
         yield name, archive["X"].astype(float), archive["y"].astype(float)
 
 
-@table(
+@on_ten_tables(
     "COVERAGE",
     "part of new rows inside intervals of nominal 90 %: lowest and highest of ten tables and three kernels",
     "family | 50 rows | 200 rows | 2000 rows",
-    page="coverage",
-    data=("boston", "abalone"),
-    seeds="0 to one less than the splits",
 )
 def coverage(run: Run) -> Iterator[Line]:
     splits = run.times(10, 20)
@@ -92,13 +92,10 @@ def uneven_sets(run: Run) -> Iterator[tuple[str, int, int | None, Array, Array]]
         yield name, rows, None, archive["X"].astype(float), archive["y"].astype(float)
 
 
-@table(
+@on_ten_tables(
     "NOISE",
     "nominal 90 % where the noise depends on x: new rows inside in the worst fifth of the inputs, and mean widths",
     "family | rows | worst fifth, constant | worst fifth, auto | all, auto | width | log density",
-    page="coverage",
-    data=("boston", "abalone"),
-    seeds="0 to one less than the splits",
 )
 def noise(run: Run) -> Iterator[Line]:
     splits = run.times(10, 20)

@@ -18,8 +18,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from .coverage import COVERAGE, sets
-from .registry import Array, Line, Run, table
+from .coverage import COVERAGE, of_splits, on_ten_tables, sets
+from .registry import Array, Line, Run
 
 # Slabs of a fifth of the rows and more, along so many directions.
 _MASS, _DIRECTIONS = 0.2, 200
@@ -51,14 +51,11 @@ def worst_slab(X: Array, inside: Array) -> float:
     return float(inside[~half & chosen].mean())
 
 
-@table(
+@on_ten_tables(
     "CONFORMAL",
     "intervals of nominal 90 % beside MAPIE's (jackknife+ with 20 folds) and crepes' (a quarter held out) on our model",
     "rows | inside: ours, MAPIE, crepes | width over MAPIE's at its coverage | over crepes' | "
     "worst slab: ours, MAPIE, crepes",
-    page="coverage",
-    data=("boston", "abalone"),
-    seeds="0 to one less than the splits",
 )
 def conformal(run: Run) -> Iterator[Line]:
     try:
@@ -116,14 +113,11 @@ def log_score(model: Any, X: Array, y: Array) -> tuple[float, float]:
     return float(norm.logpdf(z).mean() - np.log(std).mean()), float(np.mean(np.abs(z) < norm.ppf(0.975)))
 
 
-@table(
+@on_ten_tables(
     "LOGSCORE",
     "mean log density of new rows beside a Gaussian process of scikit-learn's tuned by evidence; higher is better",
     "rows | LSSVM, learned widths, alpha by leave-one-out | KernelRegressor | process of one width | of one a column | "
     "KernelRegressor is",
-    page="coverage",
-    data=("boston", "abalone"),
-    seeds="0 to one less than the splits",
 )
 def log_scores(run: Run) -> Iterator[Line]:
     for name, X, y in list(sets(run))[:: 5 if run.brief else 1]:
@@ -148,12 +142,10 @@ def log_scores(run: Run) -> Iterator[Line]:
     yield "Beside the better of the two processes; as good: within two standard errors of the difference."
 
 
-@table(
+@of_splits(
     "OROLSBAND",
     "part of new rows inside the normal band of 95 % after few rows, beside a Gaussian process tuned by evidence",
     "rows | OROLS | Gaussian process | difference",
-    page="coverage",
-    seeds="0 to one less than the splits",
 )
 def few_rows(run: Run) -> Iterator[Line]:
     for n in (10, 20, 50):
@@ -192,13 +184,11 @@ def calibration_error(probabilities: Array, codes: Array) -> float:
     return float(sum(abs((sure - right)[place == b].sum()) for b in range(15)) / len(codes))
 
 
-@table(
+@of_splits(
     "CALIBRATION",
     "log loss and calibration error (in brackets) of probabilities beside CalibratedClassifierCV of an SVM",
     "rows | LSSVM | SparseLSSVM | SubsetLSSVM | KernelClassifier | OROLS | OnlineLSSVM | SVM, sigmoid | "
     "SVM, isotonic | OROLS in CalibratedClassifierCV",
-    page="coverage",
-    seeds="0 to one less than the splits",
 )
 def calibration(run: Run) -> Iterator[Line]:
     how: dict[str, Any] = {"gamma": "standard"}

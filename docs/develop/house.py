@@ -13,7 +13,7 @@ WIDTH = 80  # between the walls
 
 #: The rooms of cpp/core in the order of their includes, and what is in them.
 CORE = {
-    "base": "types, limits, arrays, threads, interrupts",
+    "base": "types, products, limits, arrays, threads",
     "simd": "packets, exponential, triangle passes",
     "linalg": "rotations, triangles, inverses, orthogonal bases",
     "kernel": "kernels, dictionary, Gram matrices, kernel span",

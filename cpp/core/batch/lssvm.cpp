@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/base/interrupt.hpp"
+#include "core/base/multiply.hpp"
 #include "core/kernel/gram.hpp"
 #include "core/linalg/symmetric_eigen.hpp"
 #include "core/ridge/joint_variance.hpp"
@@ -155,12 +156,12 @@ Vector dense_loo_grid(const Kernel& kernel, const Rows& X, const Rows& Y, const 
   const Vector values = eigen.eigenvalues().cwiseMax(0.0);
   const Matrix scaled = Y.array().colwise() * s.array();
   const Vector q_s = vectors.transpose() * s;
-  const Matrix q_y = vectors.transpose() * scaled;
+  const Matrix q_y = product(vectors.transpose(), scaled);
   const Matrix G = (values.replicate(1, mus.size()).rowwise() + mus.transpose()).cwiseInverse();  // 1 / (lambda + mu)
-  const Matrix diagonals = vectors.cwiseAbs2() * G;  // of A^-1, a column a mu
+  const Matrix diagonals = product(Matrix(vectors.cwiseAbs2()), G);  // of A^-1, a column a mu
   for (Index k = 0; k < mus.size(); ++k) {
     const auto g = G.col(k);
-    Matrix z = vectors * (q_y.array().colwise() * g.array()).matrix();
+    Matrix z = product(vectors, Matrix(q_y.array().colwise() * g.array()));
     Vector N = diagonals.col(k);
     if (bias) {
       const Vector u = vectors * g.cwiseProduct(q_s);

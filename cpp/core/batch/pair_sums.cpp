@@ -1,5 +1,6 @@
 #include "core/batch/pair_sums.hpp"
 
+#include "core/base/multiply.hpp"
 #include "core/simd/packets.hpp"
 
 namespace kernsift {
@@ -38,7 +39,7 @@ PairSums::PairSums(KernelSum sum, const Coordinates& Z, bool signs)
 
 void PairSums::add(const ConstMatrixRef& E, const Coordinates& X) {
   if (!absolute_) {
-    products_.noalias() += E * X;                                                  // [BEYOND B3]
+    add_product(1.0, E, X, products_);                                             // [BEYOND B3]
     rows_ += E.rowwise().sum();                                                    // [BEYOND B3]
     sums_.noalias() += X.cwiseAbs2().transpose() * E.colwise().sum().transpose();  // [BEYOND B3]
     return;
@@ -73,7 +74,7 @@ Matrix PairSums::of_landmarks() const {
 RowMatrix PairSums::of_rows(const ConstMatrixRef& E, const Coordinates& X) const {
   if (absolute_) return signed_rows_.transpose();
   RowMatrix out = E.colwise().sum().transpose().asDiagonal() * X;
-  out.noalias() -= E.transpose() * Z_;  // [BEYOND B11]
+  add_product(-1.0, E.transpose(), Z_, out);  // [BEYOND B11]
   return out;
 }
 

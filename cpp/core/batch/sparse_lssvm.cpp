@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "core/base/interrupt.hpp"
+#include "core/base/multiply.hpp"
 #include "core/kernel/gram.hpp"
 #include "core/linalg/pivoted_cholesky.hpp"
 #include "core/linalg/symmetric_eigen.hpp"
@@ -49,7 +50,7 @@ Matrix cross_product(const Matrix& Z, const Centre& centre, const ConstVectorRef
 }
 
 // The product of two lower triangles, a block of columns at a time: a third of the work of a full one.
-Matrix product(const Matrix& L, const Matrix& G) {
+Matrix product_of_triangles(const Matrix& L, const Matrix& G) {
   constexpr Index kBlock = 64;
   const Index n = L.rows();
   Matrix F = Matrix::Zero(n, n);
@@ -66,14 +67,14 @@ Matrix product(const Matrix& L, const Matrix& G) {
 // Zc'V E
 Matrix project(const Matrix& Z, const Centre& centre, const ConstVectorRef& v, const Matrix& E) {
   const Matrix weighted = E.array().colwise() * v.array();
-  return Z.transpose() * weighted - centre.z * weighted.colwise().sum();
+  return product(Z.transpose(), weighted) - centre.z * weighted.colwise().sum();
 }
 
 // yc - Zc theta
 Matrix residual_of(const Matrix& Z, const Rows& Y, const Centre& centre, const Matrix& theta) {
   Matrix E = Y;
   const Vector offset = centre.y - theta.transpose() * centre.z;
-  E.noalias() -= Z * theta;
+  add_product(-1.0, Z, theta, E);
   E.rowwise() -= offset.transpose();
   return E;
 }
@@ -171,7 +172,7 @@ bool solve_sparse(const SparseBasis& basis, const Rows& Y, const ConstVectorRef&
              mu * theta.array().square().colwise().sum().transpose();
 
   out.t = M.transpose().triangularView<Eigen::Upper>() * theta;
-  out.F = product(basis.factor(), M);  // [MATH 6.3] P = L (Zc'V Zc + mu I) L'
+  out.F = product_of_triangles(basis.factor(), M);  // [MATH 6.3] P = L (Zc'V Zc + mu I) L'
   out.mean = basis.factor().triangularView<Eigen::Lower>() * centre.z;
   out.y_mean = centre.y;
 
@@ -205,13 +206,14 @@ Vector sparse_loo_grid(const SparseBasis& basis, const Rows& Y, const ConstVecto
   if (!eigen.sound()) return errors;
   const Matrix& Q = eigen.eigenvectors();
   const Vector values = eigen.eigenvalues().cwiseMax(0.0);
-  const Matrix q_y = Q.transpose() * project(Z, centre, v, residual_of(Z, Y, centre, Matrix::Zero(n, outputs)));
+  const Matrix q_y = product(Q.transpose(), project(Z, centre, v, residual_of(Z, Y, centre, Matrix::Zero(n, outputs))));
   LeaveOneOutGrid grid(values, q_y, mus, centre.inverse_total);
   Matrix tile, y;
   for (Index first = 0; first < Z.rows(); first += kSparseTile) {
     check_interrupt();
     const Index count = std::min(kSparseTile, Z.rows() - first);
-    tile.noalias() = Q.transpose() * (Z.middleRows(first, count).rowwise() - centre.z.transpose()).transpose();
+    const Matrix z = Z.middleRows(first, count).rowwise() - centre.z.transpose();
+    tile = product(Q.transpose(), z.transpose());
     y = Y.middleRows(first, count).rowwise() - centre.y.transpose();
     const auto weights = v.segment(first, count);
     grid.add(tile, y, weights, part.segment(first, count).cwiseProduct(weights));
@@ -256,7 +258,7 @@ Matrix sparse_covariance(const Kernel& kernel, const Rows& vectors, const ConstM
   L.triangularView<Eigen::Lower>().solveInPlace(W);
   K.colwise() -= Vector(mean);
   F.triangularView<Eigen::Lower>().solveInPlace(K);
-  Matrix out = (K.transpose() * K).array() + (total > 0 ? 1.0 / total : 0.0);
+  Matrix out = product(K.transpose(), K).array() + (total > 0 ? 1.0 / total : 0.0);
   add_beyond_span(kernel, X, W, mu, out);
   return out;
 }

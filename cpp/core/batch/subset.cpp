@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/interrupt.hpp"
+#include "core/base/multiply.hpp"
 #include "core/base/parallel.hpp"
 #include "core/linalg/blocked_triangles.hpp"
 #include "core/ridge/joint_variance.hpp"
@@ -47,7 +48,7 @@ void add_rows(const Kernel& kernel, const Panels& elements, const Rows& L, const
     sums.yy.noalias() += t.leftCols(c).cwiseAbs2().transpose() * v;
     sums.weight += sum_of(v);
     if (weighted) t.array().colwise() *= root.array();
-    products.noalias() += W * t;
+    add_product(1.0, W, t, products);
     add_outer(W, 1.0, threads, sums.M);  // [MATH 1.11]
   }
   sums.z += products.leftCols(c);  // [MATH 1.11]
@@ -159,7 +160,7 @@ Vector left_out_errors(RidgeProblem& problem, const Kernel& kernel, const Panels
   LeaveOneOutGrid grid(problem.values(), problem.projected(), alphas, problem.bias_leverage());
   kernel_tiles(kernel, elements, X, [&](Index first, Index count, const auto& K, const PreparedRows&) {
     auto tile = u.leftCols(count);
-    tile.noalias() = T.transpose() * K;
+    multiply(T.transpose(), K, tile);
     tile.colwise() -= shift;
     const Matrix y = Y.middleRows(first, count).rowwise() - problem.mean_y().transpose();
     grid.add(tile, y, weight.segment(first, count), leaves.segment(first, count));
@@ -232,7 +233,7 @@ Matrix relative_covariance(RidgeProblem& problem, const Kernel& kernel, const Pa
   L.triangularView<Eigen::Lower>().solveInPlace(W);
   Matrix U = W;
   problem.standardise(alpha, U);
-  Matrix out = (U.transpose() * U).array() + problem.bias_leverage();
+  Matrix out = product(U.transpose(), U).array() + problem.bias_leverage();
   add_beyond_span(kernel, X, W, alpha, out);
   return out;
 }

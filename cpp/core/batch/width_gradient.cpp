@@ -6,6 +6,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "core/base/multiply.hpp"
 #include "core/base/parallel.hpp"
 #include "core/batch/pair_sums.hpp"
 #include "core/kernel/gram.hpp"
@@ -140,9 +141,9 @@ bool WidthProblem::factor(const Kernel& kernel, double alpha) {
 bool WidthProblem::weigh(WidthCriterion criterion, double toll, double alpha, Parts& parts, WidthValue& out) const {
   const Index n = data_.X.rows(), c = data_.T.cols();
   const auto W = now_.W.topRows(data_.Z.rows());
-  parts.theta.noalias() = W * data_.T;
+  parts.theta = product(W, data_.T);
   parts.rho = data_.T;
-  parts.rho.noalias() -= W.transpose() * parts.theta;
+  add_product(-1.0, W.transpose(), parts.theta, parts.rho);
   const Vector squares = parts.rho.rowwise().squaredNorm() + data_.within;
   if (criterion == WidthCriterion::evidence) {
     const double used = data_.rows - data_.bias;
@@ -197,10 +198,10 @@ void WidthProblem::differentiate(const Kernel& kernel, double alpha, bool of_lan
   } else {
     parts.p /= parts.scale;
     parts.q /= parts.scale;
-    phi.noalias() = W * parts.p;
+    phi = product(W, parts.p);
     left << parts.theta, phi;
     right.leftCols(data_.T.cols()) = parts.p;
-    right.leftCols(data_.T.cols()).noalias() -= W.transpose() * phi;
+    add_product(-1.0, W.transpose(), phi, right.leftCols(data_.T.cols()));
     right.rightCols(data_.T.cols()) = parts.rho;
     N = sum_of_parts(n, m, threads_, [&](Index first, Index count, Matrix& A) {
       const Matrix scaled = W.middleCols(first, count) * parts.q.segment(first, count).cwiseSqrt().asDiagonal();
@@ -223,13 +224,13 @@ void WidthProblem::differentiate(const Kernel& kernel, double alpha, bool of_lan
   const auto add_tile = [&](Index part, Index first, Index count, Matrix& F, Matrix& slope) {
     F.resize(m, count);
     const auto w = W.middleCols(first, count);
-    F.noalias() = left * right.middleRows(first, count).transpose();
-    F *= -1.0;  // [BEYOND B2]
+    F.setZero();
+    add_product(-1.0, left, right.middleRows(first, count).transpose(), F);  // [BEYOND B2]
     if (evidence) {
       F += 2.0 * parts.log_det * w;
     } else {
       F += w * (2.0 * parts.q.segment(first, count)).asDiagonal();  // [BEYOND B2]
-      F.noalias() -= 2.0 * N * w;                                   // [BEYOND B2]
+      add_product(-2.0, N, w, F);                                   // [BEYOND B2]
     }
     Lt.solveInPlace(F);
     F = F * data_.root.segment(first, count).asDiagonal();  // from S to K
@@ -259,10 +260,10 @@ void WidthProblem::differentiate(const Kernel& kernel, double alpha, bool of_lan
   // alpha (alpha K_Z)^-1.
   Matrix GZ;
   if (evidence) {
-    GZ = parts.cost_slope * parts.theta * parts.theta.transpose();
+    GZ = parts.cost_slope * product(parts.theta, parts.theta.transpose());
     GZ.diagonal().array() += parts.log_det;
   } else {
-    GZ = 0.5 * (phi * parts.theta.transpose() + parts.theta * phi.transpose()) - N;  // [BEYOND B2]
+    GZ = 0.5 * (product(phi, parts.theta.transpose()) + product(parts.theta, phi.transpose())) - N;  // [BEYOND B2]
   }
   Lt.solveInPlace(GZ);
   GZ.transposeInPlace();
@@ -348,7 +349,7 @@ double WidthProblem::error_on(const ConstVectorRef& point, const Rows& X, const 
   if (!factor(kernel, alpha)) return std::numeric_limits<double>::infinity();
   Matrix coef = Matrix::Zero(now_.panels.padded(), data_.T.cols());
   auto b = coef.topRows(m);
-  b.noalias() = now_.W.topRows(m) * data_.T;
+  multiply(now_.W.topRows(m), data_.T, b);
   now_.L.transpose().triangularView<Eigen::Upper>().solveInPlace(b);
   const Vector intercept = data_.y_mean - b.transpose() * now_.k_mean;
   double sum = sum_of(within);

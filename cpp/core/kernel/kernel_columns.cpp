@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/multiply.hpp"
 #include "core/base/parallel.hpp"
 #include "core/linalg/orthogonal_basis.hpp"
 
@@ -105,8 +106,8 @@ void KernelColumns::products(Index g, const ConstMatrixRef& Y, MatrixRef product
             sums.col(0).segment(first, count).noalias() += k.transpose() * Yw.col(0).segment(first_i, rows_i);
             if (J < I) sums.col(0).segment(first_i, rows_i).noalias() += k * Yw.col(0).segment(first, count);
           } else {
-            sums.block(first, 0, count, c).noalias() += k.transpose() * Yw.middleRows(first_i, rows_i);
-            if (J < I) sums.block(first_i, 0, rows_i, c).noalias() += k * Yw.middleRows(first, count);
+            add_product(1.0, k.transpose(), Yw.middleRows(first_i, rows_i), sums.block(first, 0, count, c));
+            if (J < I) add_product(1.0, k, Yw.middleRows(first, count), sums.block(first_i, 0, rows_i, c));
           }
           if (norms == nullptr) continue;
           const Matrix k2 = k.cwiseAbs2();
@@ -142,7 +143,7 @@ void KernelColumns::products_of(const std::vector<Index>& rows, Index g, const C
         const Index start = static_cast<Index>(chunk) * kChunk;
         kernel.block(panels, prepared, 0, count, values);
         const auto k = values.topLeftCorner(panels.size(), count);
-        sums.topLeftCorner(count, Y.cols()).noalias() += k.transpose() * Yw.middleRows(start, panels.size());
+        add_product(1.0, k.transpose(), Yw.middleRows(start, panels.size()), sums.topLeftCorner(count, Y.cols()));
         if (norms != nullptr)
           sums.col(Y.cols()).head(count).noalias() += k.cwiseAbs2().transpose() * v.segment(start, panels.size());
       }

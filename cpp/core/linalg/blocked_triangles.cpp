@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/base/interrupt.hpp"
+#include "core/base/multiply.hpp"
 #include "core/base/parallel.hpp"
 
 namespace kernsift {
@@ -45,7 +46,7 @@ void add_outer(const ConstMatrixRef& W, double scale, int threads, MatrixRef A) 
         out.selfadjointView<Eigen::Lower>().rankUpdate(W.middleRows(row, out.rows()), scale);
       },
       [&](Index row, Index column, MatrixRef out) {
-        out.noalias() += scale * W.middleRows(row, out.rows()) * W.middleRows(column, out.cols()).transpose();
+        add_product(scale, W.middleRows(row, out.rows()), W.middleRows(column, out.cols()).transpose(), out);
       });
 }
 
@@ -92,11 +93,11 @@ void congruence(const Rows& L, int threads, MatrixRef A) {
     in_parts(rest, kPart, threads, [&](Index first, Index count) {
       auto rows = below.middleRows(first, count);
       l.transpose().solveInPlace<Eigen::OnTheRight>(rows);
-      rows.noalias() -= below_l.middleRows(first, count) * half;
+      add_product(-1.0, below_l.middleRows(first, count), half, rows);
     });
     const auto products = [&](Index row, Index column, MatrixRef out) {
-      out.noalias() -= below.middleRows(row, out.rows()) * below_l.middleRows(column, out.cols()).transpose();
-      out.noalias() -= below_l.middleRows(row, out.rows()) * below.middleRows(column, out.cols()).transpose();
+      add_product(-1.0, below.middleRows(row, out.rows()), below_l.middleRows(column, out.cols()).transpose(), out);
+      add_product(-1.0, below_l.middleRows(row, out.rows()), below.middleRows(column, out.cols()).transpose(), out);
     };
     in_stripes(
         A.bottomRightCorner(rest, rest), threads,
@@ -108,7 +109,7 @@ void congruence(const Rows& L, int threads, MatrixRef A) {
         },
         products);
     in_parts(rest, kPart, threads, [&](Index first, Index count) {
-      below.middleRows(first, count).noalias() -= below_l.middleRows(first, count) * half;
+      add_product(-1.0, below_l.middleRows(first, count), half, below.middleRows(first, count));
     });
     solve_columns(L.bottomRightCorner(rest, rest), threads, below);
   }

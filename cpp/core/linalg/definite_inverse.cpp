@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "core/base/multiply.hpp"
 #include "core/linalg/symmetric_eigen.hpp"
 
 namespace kernsift {
@@ -92,7 +93,8 @@ bool DefiniteInverse::add_run(const ConstMatrixRef& W, double sign) {
   auto G = gain_.topLeftCorner(m, n);
   auto R = innovation_.topLeftCorner(n, n);
   inverse_.apply_block(W, G);
-  R.noalias() = sign * (W.transpose() * G);
+  R.setZero();
+  add_product(sign, W.transpose(), G, R);
   const Vector change = R.diagonal();
   if (change.maxCoeff() > kMostLeverage) {
     for (Index j = 0; j < n; ++j)

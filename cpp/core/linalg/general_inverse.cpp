@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/multiply.hpp"
 #include "core/linalg/symmetric_eigen.hpp"
 
 namespace kernsift {
@@ -43,12 +44,15 @@ void GeneralInverse::restore(const ConstMatrixRef& inverse, double log_det, doub
   sign_ = sign;
 }
 
-bool GeneralInverse::update(const ConstVectorRef& u, const ConstVectorRef& v, double weight) {
-  const Index n = size();
-  left_.resize(n);
-  right_.resize(n);
+void GeneralInverse::apply_both(const ConstVectorRef& u, const ConstVectorRef& v) {
+  left_.resize(size());
+  right_.resize(size());
   inverse_.apply(u, left_);
   inverse_.apply_transposed(v, right_);
+}
+
+bool GeneralInverse::update(const ConstVectorRef& u, const ConstVectorRef& v, double weight) {
+  apply_both(u, v);
   const double pivot = 1.0 + weight * v.dot(left_), scale = -weight / pivot;
   if (!significant(pivot, 1.0 + std::abs(weight) * v.norm() * left_.norm())) return false;
   if (!std::isfinite(scale * left_.norm() * right_.norm())) return false;
@@ -60,12 +64,13 @@ bool GeneralInverse::update(const ConstVectorRef& u, const ConstVectorRef& v, do
 // With G = B^-1 U' D and S = I + V G: B^-1 loses G S^-1 V B^-1, and |B| is multiplied by |S|.
 bool GeneralInverse::update_block(const Rows& U, const Rows& V, const ConstVectorRef& weights) {
   if (U.rows() == 0) return true;
-  const Matrix G = (view() * U.transpose()) * weights.asDiagonal(), H = V * view();
-  Matrix S = V * G;
+  const Matrix G = product(view(), U.transpose()) * weights.asDiagonal(), H = product(V, view());
+  Matrix S = product(V, G);
   S.diagonal().array() += 1.0;
   const Eigen::PartialPivLU<Matrix> factor(S);
   if (!(factor.rcond() > kLeastRelative)) return false;
-  const Matrix inverse = view() - G * factor.solve(H);
+  Matrix inverse = view();
+  add_product(-1.0, G, Matrix(factor.solve(H)), inverse);
   const double determinant = static_cast<double>(factor.permutationP().determinant());
   if (!inverse.allFinite()) return false;
   inverse_.assign(inverse);
@@ -75,11 +80,7 @@ bool GeneralInverse::update_block(const Rows& U, const Rows& V, const ConstVecto
 }
 
 bool GeneralInverse::grow(const ConstVectorRef& b, const ConstVectorRef& c, double d) {
-  const Index n = size();
-  left_.resize(n);
-  right_.resize(n);
-  inverse_.apply(b, left_);
-  inverse_.apply_transposed(c, right_);
+  apply_both(b, c);
   const double schur = d - c.dot(left_);
   if (!significant(schur, std::abs(d) + c.norm() * left_.norm())) return false;
   return border(left_, right_, schur);
@@ -104,10 +105,10 @@ bool GeneralInverse::remove(Index i) {
 double GeneralInverse::condition() const {
   if (size() == 0) return 1.0;
   const Matrix C = view();
-  const double largest = SymmetricEigen(C * C.transpose(), false).eigenvalues()[size() - 1];
+  const double largest = SymmetricEigen(product(C, C.transpose()), false).eigenvalues()[size() - 1];
   // the smallest singular value from the inverse of the inverse: of the square it would lose half of the digits
   const Matrix B = C.partialPivLu().inverse();
-  return std::sqrt(largest * SymmetricEigen(B * B.transpose(), false).eigenvalues()[size() - 1]);
+  return std::sqrt(largest * SymmetricEigen(product(B, B.transpose()), false).eigenvalues()[size() - 1]);
 }
 
 }  // namespace kernsift

@@ -37,6 +37,7 @@ class GeneralInverse {
 
  private:
   void count(double factor);
+  void apply_both(const ConstVectorRef& u, const ConstVectorRef& v);  // left_ = B^-1 u, right_ = B^-T v
 
   UnsymmetricInverse inverse_;
   double log_det_ = 0, sign_ = 1;

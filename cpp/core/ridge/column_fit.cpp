@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/multiply.hpp"
+
 namespace kernsift {
 
 ColumnFit::ColumnFit(Index rows, const ConstVectorRef& weights, Index unpenalised, int threads, double rank_tol)
@@ -105,7 +107,7 @@ Vector ColumnFit::error_reductions(const ConstMatrixRef& candidates, const Const
   const OrthogonalBasis::Projection& k = projection_;
   // q'y = k'(y - Q Q^+ y): nothing cancels where the fit is close
   const Matrix& columns = padded_;
-  const Vector gained = (columns.transpose() * rest).rowwise().squaredNorm();
+  const Vector gained = product(columns.transpose(), rest).rowwise().squaredNorm();
   Vector out(columns.cols());
   for (Index i = 0; i < out.size(); ++i)
     out[i] = k.distance2[i] > basis_.rank_tol() * k.norm2[i] ? gained[i] / (k.distance2[i] + ridge) : 0.0;

@@ -1,5 +1,7 @@
 #include "core/ridge/leave_one_out.hpp"
 
+#include "core/base/multiply.hpp"
+
 namespace kernsift {
 
 LeaveOneOutGrid::LeaveOneOutGrid(const ConstVectorRef& values, const ConstMatrixRef& projected,
@@ -16,8 +18,10 @@ LeaveOneOutGrid::LeaveOneOutGrid(const ConstVectorRef& values, const ConstMatrix
 void LeaveOneOutGrid::add(const ConstMatrixRef& u, const ConstMatrixRef& Y, const ConstVectorRef& v,
                           const ConstVectorRef& leaves) {
   const Index c = Y.cols();
-  leverage_.noalias() = u.cwiseAbs2().transpose() * shrink_;
-  fit_.noalias() = u.transpose() * theta_;
+  leverage_.resize(u.cols(), shrink_.cols());
+  fit_.resize(u.cols(), theta_.cols());
+  multiply(Matrix(u.cwiseAbs2()).transpose(), shrink_, leverage_);
+  multiply(u.transpose(), theta_, fit_);
   for (Index i = 0; i < sums_.size(); ++i) {
     const auto slack = (1.0 - leaves.array() * (leverage_.col(i).array() + bias_)).eval();
     least_[i] = std::min(least_[i], slack.minCoeff());

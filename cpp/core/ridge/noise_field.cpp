@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/base/multiply.hpp"
 #include "core/base/products.hpp"
 #include "core/ridge/leave_one_out.hpp"
 #include "core/ridge/ridge_problem.hpp"
@@ -34,7 +35,7 @@ NoiseField noise_field(const Rows& W, const Rows& L, const Rows& predictions, co
   const Matrix weighted = Z * weight.asDiagonal();
   Matrix M(all, all);
   M.triangularView<Eigen::Lower>() = weighted * Z.transpose();
-  const Matrix z = weighted * t;
+  const Matrix z = product(weighted, t);
   const Vector s = Z * weight, y = t.transpose() * weight, yy = t.cwiseAbs2().transpose() * weight;
   const Vector none = Vector::Zero(outputs);
   const double precision = std::numeric_limits<double>::epsilon() * static_cast<double>(all);
@@ -48,8 +49,8 @@ NoiseField noise_field(const Rows& W, const Rows& L, const Rows& predictions, co
     U = Z;
     problem.standardise(alpha, U);
     out.intercept = t.transpose() * weight / total;
-    along = U * (weight.asDiagonal() * (t.rowwise() - out.intercept.transpose()));
-    out.level = (U.transpose() * along).rowwise() + out.intercept.transpose();
+    along = product(U, Matrix(weight.asDiagonal() * (t.rowwise() - out.intercept.transpose())));
+    out.level = product(U.transpose(), along).rowwise() + out.intercept.transpose();
     if (round == kNoiseRounds) break;
     if (round == 0) {
       out.level.array() += kLogSquare;
@@ -61,7 +62,7 @@ NoiseField noise_field(const Rows& W, const Rows& L, const Rows& predictions, co
   const Vector slack = (1.0 - weight.array().min(1.0) * h.array()).max(kLeastSlack);
   out.left_out = t - ((t - out.level).array().colwise() / slack.array()).matrix();  // [MATH LOO]
   along.array().colwise() /= (problem.values().array() + alpha).sqrt();
-  const Matrix theta = problem.vectors() * along;
+  const Matrix theta = product(problem.vectors(), along);
   out.intercept -= theta.transpose() * problem.mean();
   out.coef = theta.topRows(m);
   L.transpose().triangularView<Eigen::Upper>().solveInPlace(out.coef);

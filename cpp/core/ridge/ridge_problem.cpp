@@ -6,6 +6,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "core/base/multiply.hpp"
 #include "core/linalg/blocked_triangles.hpp"
 #include "core/linalg/symmetric_eigen.hpp"
 #include "core/ridge/evidence.hpp"
@@ -113,7 +114,7 @@ Matrix RidgeProblem::theta(double alpha) {
   const double least = precision_ * largest();
   Vector inverse(size());
   for (Index i = 0; i < size(); ++i) inverse[i] = s.values[i] + alpha > least ? 1.0 / (s.values[i] + alpha) : 0.0;
-  return s.solver.eigenvectors() * (inverse.asDiagonal() * s.projected);
+  return product(s.solver.eigenvectors(), Matrix(inverse.asDiagonal() * s.projected));
 }
 
 RidgeProblem::Solution RidgeProblem::solution(const Rows& L, double alpha) {
@@ -129,7 +130,7 @@ RidgeProblem::Solution RidgeProblem::solution(const Rows& L, double alpha) {
 void RidgeProblem::standardise(double alpha, MatrixRef W) const {
   W.colwise() -= mean_;
   if (has_factor(alpha) && spectrum_ == nullptr) return R().solveInPlace(W);
-  W = spectrum_->solver.eigenvectors().transpose() * W.eval();
+  W = product(spectrum_->solver.eigenvectors().transpose(), W);
   W.array().colwise() /= (spectrum_->values.array() + alpha).sqrt();
 }
 
@@ -151,7 +152,7 @@ const RidgeProblem::Spectrum& RidgeProblem::spectrum() {
     Matrix M(size(), size());
     centre(M);
     auto found = std::make_unique<Spectrum>(M);
-    found->projected.noalias() = found->solver.eigenvectors().transpose() * z_;
+    found->projected = product(found->solver.eigenvectors().transpose(), z_);
     spectrum_ = std::move(found);
   }
   return *spectrum_;

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/base/interrupt.hpp"
+#include "core/base/multiply.hpp"
 #include "core/kernel/gram.hpp"
 #include "core/ridge/leave_one_out.hpp"
 #include "core/ridge/ridge_problem.hpp"
@@ -41,7 +42,7 @@ void add_rows(const SelectionTask& task, const Selected& found, const Rows& vect
   const Index bias = task.settings.fit_intercept, first = static_cast<Index>(to.rows.size());
   const std::vector<Index> width(found.width.begin(), found.width.begin() + found.n_basis);
   const Matrix D = design(task, vectors, width, gather(task.X, rows));
-  const Matrix spread = found.model.spread.transpose() * D;
+  const Matrix spread = product(found.model.spread.transpose(), D);
   to.rows.insert(to.rows.end(), rows.begin(), rows.end());
   to.errors.conservativeResize(to.rows.size(), task.Y.cols());
   to.model.conservativeResize(to.rows.size());

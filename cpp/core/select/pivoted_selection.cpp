@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/interrupt.hpp"
+#include "core/base/multiply.hpp"
 #include "core/kernel/kernel_span.hpp"
 #include "core/linalg/blocked_triangles.hpp"
 #include "core/select/sampling.hpp"
@@ -47,7 +48,7 @@ std::vector<Index> independent_rows(SelectableRows& patterns, double tol, int th
     const Panels block = elements_of(kernel, rows);
     E.resize(block.padded(), count);
     kernel.block(block, rows, 0, count, E);
-    E.topRows(count).noalias() -= W.topRows(m).transpose() * W.topRows(m);
+    add_product(-1.0, W.topRows(m).transpose(), W.topRows(m), E.topRows(count));
     for (Index r = 0; r < count && top < max_basis; ++r) {
       if (!(delta[r] > tol * patterns.self()[first + r])) continue;
       const double s = std::sqrt(delta[r]);  // [Engel ald]
@@ -123,7 +124,7 @@ PivotedBasis random_pivots(SelectableRows& patterns, const ConstVectorRef& weigh
     patterns.kernel().block(elements, rows, 0, block, E);
     Matrix V(m + block, block);
     for (Index t = 0; t < block; ++t) V.col(t).head(m) = W.of(draws[t]);
-    E.topRows(block).noalias() -= V.topRows(m).transpose() * V.topRows(m);
+    add_product(-1.0, V.topRows(m).transpose(), V.topRows(m), E.topRows(block));
     for (Index t = 0; t < block; ++t) first_delta[t] = W.residual()[draws[t]];
     Vector delta = first_delta;
     Panels fresh(patterns.kernel().n_features());

@@ -3,6 +3,8 @@
 #include <Eigen/Cholesky>
 #include <algorithm>
 
+#include "core/base/multiply.hpp"
+
 namespace kernsift {
 
 bool forgets_exponentially(const Arrays& state) { return state.items().count("frame") > 0; }
@@ -29,7 +31,7 @@ Arrays without_frame(const Arrays& state, double alpha, double forgetting, bool 
   }
   // Z'VZ and Z'Vy of the rows alone, and their y'Vy
   Matrix rows = C.llt().solve(Matrix::Identity(p, p));
-  Matrix moment = rows * theta;
+  Matrix moment = product(rows, theta);
   Vector squares = Vector(state.get("cost")) + theta.cwiseProduct(moment).colwise().sum().transpose();
   rows.diagonal().tail(p - first).array() -= alpha;
   if (first > 0) {

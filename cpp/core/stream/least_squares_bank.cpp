@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/multiply.hpp"
+
 namespace kernsift {
 
 LeastSquaresBank::LeastSquaresBank(Index n_features, Index n_outputs, double alpha, bool bias,
@@ -48,7 +50,7 @@ void LeastSquaresBank::remove(Index i) {
 void LeastSquaresBank::predict(const Rows& X, RowsOut out) const {
   if (members_.size() == 1) return members_.front().predict(X, out);
   const Eigen::RowVectorXd constant = intercept().transpose();
-  out.noalias() = X * coefficients();
+  multiply(X, coefficients(), out);
   out.rowwise() += constant;
 }
 

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "core/base/limits.hpp"
+#include "core/base/multiply.hpp"
 #include "core/stream/invariants.hpp"
 #include "core/stream/pruning_scores.hpp"
 
@@ -269,7 +270,7 @@ void LiteralModel::variance(const Rows& X, RowsOut out, Index threads) const {
 Vector LiteralModel::rss() const {
   if (size() == 0) return xi_;
   const Matrix beta = beta_.middleRows(offset(), size());
-  const Matrix values = K_inv_.dense().inverse() * beta;
+  const Matrix K = K_inv_.dense().inverse(), values = product(K, beta);
   return (xi_ - settings_.alpha * beta.cwiseProduct(values).colwise().sum().transpose()).cwiseMax(0.0);
 }
 

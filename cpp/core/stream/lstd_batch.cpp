@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/multiply.hpp"
 #include "core/linalg/general_inverse.hpp"
 #include "core/linalg/symmetric_eigen.hpp"
 #include "core/stream/lstd.hpp"
@@ -46,12 +47,12 @@ TransitionSums KernelLSTD::sums(const Transitions& rows, bool metric) const {
       Z.col(j) = out.trace;
     }
     const auto z = Z.leftCols(count), h = H.leftCols(count), w = W.leftCols(count);
-    out.A.noalias() += z * h.transpose();  // [LSTD 1]
-    if (metric) out.B.noalias() += w * w.transpose();
+    add_product(1.0, z, h.transpose(), out.A);  // [LSTD 1]
+    if (metric) add_product(1.0, w, w.transpose(), out.B);
     out.b.noalias() += z * r;
     if (settings_.variance) {
-      out.G.noalias() += z * z.transpose();
-      out.E.noalias() += h * h.transpose();
+      add_product(1.0, z, z.transpose(), out.G);
+      add_product(1.0, h, h.transpose(), out.E);
       out.e.noalias() += h * r;
       out.rr += r.squaredNorm();
     }
@@ -75,8 +76,7 @@ bool KernelLSTD::refit(const Transitions& rows) {
   step_.in_kernels = false;
   if (diagonal_.tracking) refresh_diagonal();
   if (settings_.variance) {
-    const Matrix CG = C * (s.G + ridge);
-    const Matrix S = CG * C.transpose();  // [LSTD variance]
+    const Matrix S = product(product(C, Matrix(s.G + ridge)), C.transpose());  // [LSTD variance]
     const auto theta = theta_.head(m);
     const double squares = std::max(0.0, s.rr - 2.0 * s.e.dot(theta) + theta.dot(s.E * theta));
     // the freedom that the solution spends: the trace of H C Z'
@@ -110,7 +110,7 @@ double KernelLSTD::projected_error(const Transitions& rows) const {
 
 double KernelLSTD::ridge_norm() const {
   if (basis_.size() == 0) return 0.0;
-  const Matrix squares = C_.view().transpose() * C_.view();
+  const Matrix squares = product(C_.view().transpose(), C_.view());
   return settings_.alpha * std::sqrt(SymmetricEigen(squares, false).eigenvalues().maxCoeff());
 }
 
@@ -166,7 +166,7 @@ void KernelLSTD::predict(const Rows& S, RowsOut out, VectorRef variance) const {
     auto W = K.topRows(m);
     basis_.span().coordinates(W);
     out.middleRows(first, W.cols()) = W.transpose() * theta();
-    const Matrix SW = variance_.view() * W;
+    const Matrix SW = product(variance_.view(), W);
     for (Index j = 0; j < W.cols(); ++j)
       variance[first + j] =
           variance_.noise() * (std::max(0.0, W.col(j).dot(SW.col(j))) +

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "core/base/multiply.hpp"
 #include "core/simd/triangle_passes.hpp"
 #include "core/stream/earlier_state.hpp"
 
@@ -224,7 +225,7 @@ ConstMatrixRef OnlineModel::coefficients() const {
 void OnlineModel::predict(const Rows& X, RowsOut out, Index threads) const {
   const ConstMatrixRef coef = coefficients();
   dictionary().expand(coef, constant_, X, out, threads);
-  if (slopes_.size() > 0) out.noalias() += X * slopes_;
+  if (slopes_.size() > 0) add_product(1.0, X, slopes_, out);
 }
 
 // After a row was learned the coefficients cost as much as the coordinates of the row, which an update by it will need.

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "core/base/limits.hpp"
+#include "core/base/multiply.hpp"
 #include "core/ridge/joint_variance.hpp"
 #include "core/ridge/ridge_problem.hpp"
 
@@ -133,7 +134,7 @@ double Posterior::look_exact(const ConstMatrixRef& Z, const ConstMatrixRef& Y, c
   C_.apply_settled(b, h);
   exact_.schur = alpha_ + s.dot(vs) - b.dot(h);  // [BEYOND B5]
   e = Y;
-  e.noalias() -= Z.transpose() * theta_.topRows(p);
+  add_product(-1.0, Z.transpose(), theta_.topRows(p), e);
   double squares = 0;
   for (Index o = 0; o < n_outputs(); ++o) {
     exact_.tau[o] = vs.dot(e.col(o)) / exact_.schur;  // [BEYOND B5]
@@ -220,7 +221,7 @@ double Posterior::trace() const {
 Matrix Posterior::joint_spread(const ConstMatrixRef& W) const {
   Matrix H(W.rows(), W.cols());
   C_.apply_block(W, H);
-  Matrix spread = W.transpose() * H;
+  Matrix spread = product(W.transpose(), H);
   mirror_lower(spread);
   return spread;
 }
@@ -242,7 +243,7 @@ std::optional<double> Posterior::best_ridge(double weight, double count) const {
     if (factor.info() != Eigen::Success) return {};
     cross = factor.solve(Matrix::Identity(dimension(), dimension()));
   }
-  const Matrix moments = cross * theta();
+  const Matrix moments = product(cross, theta());
   cross.diagonal().tail(penalised()).array() -= alpha_;
   const Vector squares = xi_ + Vector(theta().cwiseProduct(moments).colwise().sum().transpose());
   return kernsift::best_ridge(cross, moments, squares, weight, count, penalised() < dimension());

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/base/limits.hpp"
+#include "core/base/multiply.hpp"
 #include "core/stream/posterior.hpp"
 
 namespace kernsift {
@@ -59,7 +60,7 @@ bool Posterior::learn_run(const ConstMatrixRef& W, const Rows& Y, const ConstVec
   }
   R.triangularView<Eigen::Lower>() = W.transpose() * G;
   R.diagonal().array() += (v.array() * run_.scale.head(n).array()).inverse();
-  e.noalias() -= W.transpose() * theta_.topRows(p);
+  add_product(-1.0, W.transpose(), theta_.topRows(p), e);
 
   Eigen::LLT<Eigen::Ref<Matrix, 0, Eigen::OuterStride<>>> factor(R);
   if (factor.info() != Eigen::Success) return false;
@@ -94,7 +95,7 @@ bool Posterior::learn_run(const ConstMatrixRef& W, const Rows& Y, const ConstVec
     }
   }
   C_.lose_and_fade(G, frame);  // [JP 11]
-  theta_.topRows(p).noalias() += G * e;
+  add_product(1.0, G, e, theta_.topRows(p));
   return true;
 }
 
@@ -164,13 +165,13 @@ void Posterior::add_run(const ConstMatrixRef& W, const Rows& Y, const ConstVecto
   if (sums.error.rows() < n) sums.error.resize(whole_packets(n), n_outputs());
   auto e = sums.error.topRows(n);
   auto weighted = sums.weighted.topLeftCorner(p, n);
-  apriori.noalias() = W.transpose() * theta_.topRows(p);
+  multiply(W.transpose(), theta_.topRows(p), apriori);
   e = Y - apriori;
   sums.cost += (e.array().square().colwise() * v.array()).colwise().sum().matrix().transpose();
   weighted.noalias() = W * v.cwiseSqrt().asDiagonal();
   information.add_outer_block(weighted, 1.0);
   for (Index o = 0; o < n_outputs(); ++o) e.col(o).array() *= v.array();
-  sums.gradient.noalias() += W * e;
+  add_product(1.0, W, e, sums.gradient);
 }
 
 // With f the sum over the accumulated rows of v w (y - w'theta) and M the information, theta moves by M^-1 f and the
@@ -231,12 +232,12 @@ Posterior::Factor Posterior::learn_only(const ConstMatrixRef& W, const Rows& Y, 
   drop_information();
   for (int pass = 0; pass <= kRefinements; ++pass) {
     error = Y;
-    error.noalias() -= W.transpose() * theta();
+    add_product(-1.0, W.transpose(), theta(), error);
     xi_ = (error.array().square().colwise() * v.array()).colwise().sum().transpose();
     xi_ += alpha_ * penalised_theta().colwise().squaredNorm().transpose();
     if (pass == kRefinements) break;
     error.array().colwise() *= v.array();
-    Matrix gradient = W * error;
+    Matrix gradient = product(W, error);
     gradient.bottomRows(m) -= alpha_ * penalised_theta();
     Matrix step(p, n_outputs());
     C_.apply_block(gradient, step);
@@ -254,7 +255,7 @@ std::optional<Posterior::Factor> Posterior::change_ridge(double alpha) {
   information.diagonal().tail(penalised()).array() += alpha - alpha_;
   std::optional<Factor> factor(information);
   if (factor->info() == Eigen::Success) {
-    const Matrix moment = information_.matrix.dense() * theta();
+    const Matrix moment = product(information_.matrix.dense(), theta());
     const Matrix moved = factor->solve(moment);
     xi_ = (xi_ + (theta() - moved).cwiseProduct(moment).colwise().sum().transpose()).cwiseMax(0.0);
     theta_.topRows(dimension()) = moved;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/multiply.hpp"
 #include "core/simd/triangle_passes.hpp"
 
 namespace kernsift {
@@ -230,7 +231,7 @@ void PruningScores::run(const KernelSpan& span, Posterior& posterior, Index rows
   fade(posterior, rows);
   span.coefficients(G);
   diagonal_.head(m) -= G.rowwise().squaredNorm();
-  beta_.topRows(m).noalias() += G * posterior.run_innovations(rows);
+  add_product(1.0, G, posterior.run_innovations(rows), beta_.topRows(m));
 }
 
 void PruningScores::begin_removal(const KernelSpan& span, Index i) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/base/multiply.hpp"
 #include "core/ridge/evidence.hpp"
 #include "core/ridge/gcv.hpp"
 
@@ -158,7 +159,7 @@ void RecursiveLeastSquares::predict(const Rows& X, RowsOut out) const {
     return;
   }
   const Eigen::RowVectorXd constant = intercept().transpose();
-  out.noalias() = X * coefficients();
+  multiply(X, coefficients(), out);
   out.rowwise() += constant;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/base/multiply.hpp"
 #include "core/kernel/gram.hpp"
 #include "core/linalg/symmetric_eigen.hpp"
 
@@ -31,11 +32,11 @@ void look_at_kernels(const Arrays& state, const Matrix& K, Soundness& found) {
   Vector diagonal;  // of K^-1
   if (state.items().count("kernel_inverse") > 0) {
     const Matrix& inverse = state.get("kernel_inverse");
-    found.kernel_error = largest_of(inverse * K - Matrix::Identity(m, m));
+    found.kernel_error = largest_of(product(inverse, K) - Matrix::Identity(m, m));
     diagonal = inverse.diagonal();
   } else {
     const Matrix L = state.get("factor").triangularView<Eigen::Lower>();
-    found.kernel_error = largest_of(L * L.transpose() - K) / largest_of(K);
+    found.kernel_error = largest_of(product(L, L.transpose()) - K) / largest_of(K);
     const Matrix inverse = L.triangularView<Eigen::Lower>().solve(Matrix::Identity(m, m));
     diagonal = inverse.colwise().squaredNorm();
   }

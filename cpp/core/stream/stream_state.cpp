@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/multiply.hpp"
 #include "core/base/parallel.hpp"
 #include "core/ridge/joint_variance.hpp"
 
@@ -317,7 +318,7 @@ RowMatrix StreamState::variance(const ConstMatrixRef& W, const ConstVectorRef& d
     const Vector relative = posterior.relative_variance(W, delta);
     for (Index o = 0; o < outputs; ++o) variance.col(o) += weight * memories_[e].noise_variance(o) * relative;
     if (memories_.size() > 1)
-      variance += weight * (W.transpose() * (posterior.theta() - mean)).cwiseAbs2();  // [BEYOND B9]
+      variance += weight * product(W.transpose(), Matrix(posterior.theta() - mean)).cwiseAbs2();  // [BEYOND B9]
   }
   return variance;
 }
@@ -332,7 +333,7 @@ std::vector<Matrix> StreamState::covariance(const Rows& X, const ConstMatrixRef&
     const Posterior& posterior = memories_[e].posterior;
     const double weight = mixture_.weights()[static_cast<Index>(e)];
     const Matrix relative = posterior.joint_spread(W) + beyond;
-    const Matrix apart = W.transpose() * (posterior.theta() - mean);
+    const Matrix apart = product(W.transpose(), Matrix(posterior.theta() - mean));
     for (Index o = 0; o < outputs; ++o) {
       Matrix& of = out[static_cast<std::size_t>(o)];
       of += weight * memories_[e].noise_variance(o) * relative;
