@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..io.plain import record
 from .arrays import Array
 from .memory import check_memory
+from .words import did_you_mean
 
 # A level has a coordinate of its own, or missing values have, if it stands in as many rows and in one of as many:
 # with five parts in turn each part holds one, and of the 300 landmarks that widths are learned on it has three.
@@ -358,7 +359,8 @@ def _place(parameter: str, one: Any, names: list[Any]) -> int:
         return names.index(one)
     if isinstance(one, Integral) and -len(names) <= int(one) < len(names):
         return int(one) % len(names)
-    raise ValueError(f"{parameter} names {one!r}, which is no column of X: it has {', '.join(map(str, names))}")
+    hint = did_you_mean(str(one), [name for name in names if isinstance(name, str)])
+    raise ValueError(f"{parameter} names {one!r}, which is no column of X{hint}: it has {', '.join(map(str, names))}")
 
 
 def _periods(periods: Mapping[Any, Any], names: list[Any]) -> dict[int, tuple[float, ...]]:

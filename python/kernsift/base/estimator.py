@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from functools import cache
 from importlib.metadata import PackageNotFoundError, metadata
+from types import FunctionType
 from typing import Any, Self
 
 import numpy as np
@@ -41,6 +42,15 @@ def in_precision_of(X: Any, *parts: NDArray[Any]) -> Any:
     return parts if len(parts) > 1 else parts[0]
 
 
+def _name_plainly(kind: type) -> None:
+    """Let errors of Python's about the arguments of a method name the method, not the base class that has it."""
+    for member in vars(kind).values():
+        while member is not None:  # what decorators return, and what they were given
+            if isinstance(member, FunctionType) and member.__name__ != "__init__":
+                member.__qualname__ = member.__name__
+            member = getattr(member, "__wrapped__", None) or getattr(member, "fn", None)
+
+
 class Estimator(CheckedParameters):
     """Base of all estimators: `save`, and a link to the documentation."""
 
@@ -52,9 +62,35 @@ class Estimator(CheckedParameters):
                 raise TypeError(f"{cls.__name__} takes its parameters by name, such as {cls.__name__}({known[0]}=...)")
             unknown = next((name for name in kwargs if name not in known), None)
             if unknown is not None:
-                hint = did_you_mean(unknown, known)
-                raise TypeError(f"{cls.__name__} has no parameter {unknown!r}{hint}; it has {', '.join(known)}")
+                raise TypeError(cls._no_parameter(unknown))
         return super().__new__(cls)
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for kind in cls.__mro__:
+            if kind.__module__.partition(".")[0] == "kernsift":
+                _name_plainly(kind)
+
+    @classmethod
+    def _no_parameter(cls, name: str) -> str:
+        """What to say of a parameter that there is not."""
+        known = cls._get_param_names()
+        return f"{cls.__name__} has no parameter {name!r}{did_you_mean(name, known)}; it has {', '.join(known)}"
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name.
+
+        Parameters
+        ----------
+        **params : dict
+            Those of an estimator inside by its name and two underscores, such as ``estimator__gamma``.
+        """
+        known = self._get_param_names()
+        unknown = next((name for name in params if name.partition("__")[0] not in known), None)
+        if unknown is not None:
+            raise ValueError(self._no_parameter(unknown))
+        super().set_params(**params)
+        return self
 
     _doc_link_module = "kernsift"
 

@@ -229,7 +229,10 @@ def _standard(X: Array, weight: Array, kernel: str) -> Array:
 
 
 def _given_gamma(gamma: float | ArrayLike, d: int) -> Array:
-    widths = np.asarray(gamma, dtype=np.float64)
+    try:
+        widths = np.asarray(gamma, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"gamma must be one number or one per feature, got {gamma!r:.60}") from None
     if widths.ndim == 0:
         widths = np.full(d, float(widths))
     if widths.shape != (d,):

@@ -92,7 +92,7 @@ class Objects:
     def values(self, X: Any) -> Array:
         """Kernel values of objects with those that span the model, (n, r)."""
         if callable(self.kernel):
-            values = [[float(self.kernel(x, one)) for one in self.chosen] for x in _objects(self.kernel, X)]
+            values = [[_number(self.kernel(x, one)) for one in self.chosen] for x in _objects(self.kernel, X)]
             return _finite(np.array(values, dtype=np.float64).reshape(len(values), len(self.chosen)))
         matrix = _objects(self.kernel, X)
         if matrix.ndim != 2 or matrix.shape[1] != self.rows:
@@ -157,7 +157,14 @@ def _objects(kernel: Any, X: Any) -> Any:
 
 
 def _value(kernel: Callable[..., Any] | str, objects: Any, i: int, j: int) -> float:
-    return float(kernel(objects[i], objects[j]) if callable(kernel) else objects[i, j])
+    return _number(kernel(objects[i], objects[j])) if callable(kernel) else float(objects[i, j])
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"the function in kernel= returned {value!r:.40}: it must return a number") from None
 
 
 def _finite(values: Array) -> Array:

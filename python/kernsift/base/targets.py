@@ -373,7 +373,7 @@ def known_classes(labels: NDArray[Any]) -> NDArray[Any]:
     """Return the classes among labels, two or more."""
     classes = np.unique(labels)
     if len(classes) < 2:
-        found = f"1 class ({classes[0]!r})" if len(classes) else "no class"
+        found = f"1 class ({classes.tolist()[0]!r})" if len(classes) else "no class"
         raise ValueError(
             f"a classifier needs at least 2 classes, got {found}: give rows of another, or name all labels with "
             "classes= where a method has it"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,6 +24,8 @@ from .arrays import Array
 from .columns import Columns
 from .objects import Objects
 from .reports import has_learned
+from .words import did_you_mean as did_you_mean
+from .words import in_our_words
 
 E = TypeVar("E")
 # What many parameters may be.
@@ -50,12 +51,12 @@ class CheckedParameters(BaseEstimator):
         try:
             super()._validate_params()
         except ValueError as error:
+            hint = ""
             for name, value in self.get_params(deep=False).items():
                 options = [c.options for c in self._parameter_constraints.get(name, ()) if isinstance(c, StrOptions)]
                 if isinstance(value, str) and options and f"'{name}' parameter" in str(error):
                     hint = did_you_mean(value, sorted(set().union(*options)))
-                    raise type(error)(f"{error}{hint}") from None
-            raise
+            raise type(error)(f"{in_our_words(str(error))}{hint}") from None
         alpha: Any = getattr(self, "alpha", None)
         if not isinstance(alpha, Real):
             return
@@ -117,8 +118,19 @@ def validate_data(estimator: BaseEstimator, X: Any, y: Any = "no_validation", **
             raise ValueError(
                 f"{error}Column {here!r} stands where {there!r} stood: give X[list(model.feature_names_in_)]."
             ) from None
+        if "unseen at fit time" in str(error):
+            learned = list(estimator.feature_names_in_)
+            unknown = next(name for name, _ in types_of(X) if name not in learned)
+            if hint := did_you_mean(str(unknown), learned):
+                raise ValueError(f"{error}Column {unknown!r} of X is no feature of this model{hint}.") from None
+        if "unique column names" in str(error):
+            raise ValueError(f"X has columns of the same name: rename them. {error}") from None
+        if "inconsistent numbers of samples" in str(error):
+            raise ValueError(f"{error}: X has {len(X)} rows and y {len(y)}") from None
         if columns is None:
             _explain(error, X, "X")
+        if options.get("y_numeric"):
+            refuse_texts(y, "y", error)
         if "NaN" in str(error) or "infinity" in str(error):
             raise type(error)(f"{error}\n{_first_not_finite(X, y)}") from None
         raise
@@ -230,13 +242,6 @@ def _first_not_finite(X: Any, y: Any) -> str:
     return ""
 
 
-def did_you_mean(word: str, words: Sequence[str]) -> str:
-    """Return the end of an error: the nearest of the words that would have been right, if one is near."""
-    begins = [known for known in words if word and known.startswith(word)]
-    near = begins or difflib.get_close_matches(word, words, n=1, cutoff=0.6)
-    return f" (did you mean {near[0]!r}?)" if near else ""
-
-
 def ridge_grid(alphas: ArrayLike) -> Array:
     """Return ridges to choose from, ascending and each once, refusing what `alpha` itself may not be."""
     grid = np.unique(np.asarray(alphas, dtype=np.float64).ravel())
@@ -291,7 +296,11 @@ def check_some_weight(weight: Array) -> None:
 
 def as_targets(y: NDArray[Any]) -> Array:
     """Return targets as a C-ordered (n, outputs) array of float64, refusing NaN and values whose squares overflow."""
-    targets = np.ascontiguousarray(y.reshape(len(y), -1), dtype=np.float64)
+    try:
+        targets = np.ascontiguousarray(y.reshape(len(y), -1), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        refuse_texts(y, "y", error)
+        raise
     beyond = ~(np.abs(targets).max(axis=1, initial=0.0) <= LARGEST)
     if beyond.any():
         row = int(np.argmax(beyond))
@@ -360,6 +369,22 @@ def check_one_row(estimator: Any, x: Array) -> None:
         raise ValueError(f"feature {which} of x is {x[j]}: give finite numbers")
 
 
+def one_target(y: Any, what: str = "y") -> Array:
+    """Return the targets, or the weight, of a single row as numbers."""
+    try:
+        return np.atleast_1d(np.asarray(y, dtype=np.float64))
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{what} must be a number, got {y!r:.60}") from None
+
+
+def check_one_target(y: Any, sample_weight: float) -> None:
+    """Say what is wrong with the target or the weight of a row: NaN, infinite, negative."""
+    if not np.isfinite(y).all():
+        raise ValueError(f"y is {np.ravel(y).tolist()}: give finite numbers, or do not learn the row")
+    if not 0 <= sample_weight < np.inf:
+        raise ValueError(f"sample_weight is {sample_weight}: give 0 or a positive number")
+
+
 def check_rows(kernel: Any, X: Array, linear: Sequence[float] = ()) -> None:
     """Refuse rows whose kernel with themselves, or linear part of these scales, has a square that may overflow."""
     if linear:
@@ -398,19 +423,29 @@ def refuse_dates(X: Any, what: str) -> None:
 
 def refuse_texts(X: Any, what: str, error: Exception) -> None:
     """Name the first column with a value that is no number, where a check of the table failed for one."""
-    if isinstance(X, np.ndarray) and (X.ndim != 2 or X.dtype.kind not in "OSU"):
+    if isinstance(X, np.ndarray) and X.dtype.kind not in "OSU":
         return
     for name, values in _columns(X):
+        place = what if name is None else f"column {name!r} of {what}"
         for row, value in enumerate(values):
             try:
                 if value is not None:
                     float(value)
             except (TypeError, ValueError) as why:
-                where = f"column {name!r} of {what} holds {value!r:.40} in row {row}, which is no number: "
+                where = (
+                    f"{place} holds {value!r:.40}" + (f" in row {row}" if np.ndim(X) else "") + ", which is no number"
+                )
                 if isinstance(why, TypeError):  # a dictionary, say; of this scikit-learn wants the type and the words
-                    raise TypeError(f"{where}{why}") from error
-                way = f"encode it (OneHotEncoder, or categorical_features=[{name!r}] where the estimator has it)"
-                raise ValueError(f"{where}{way} or leave the column out") from error
+                    raise TypeError(f"{where}: {why}") from error
+                raise ValueError(f"{where}{_way(what, name)}") from error
+
+
+def _way(what: str, name: Any) -> str:
+    """What to do about a text among numbers."""
+    if name is not None:
+        way = f"OneHotEncoder, or categorical_features=[{name!r}] where the estimator has it"
+        return f": encode it ({way}) or leave the column out"
+    return ": give numbers, or a classifier for labels" if what == "y" else ": give numbers"
 
 
 _INSTEAD = "give numbers, such as the hours since a moment of your choice, or leave it out"
@@ -432,10 +467,16 @@ def is_number(dtype: Any) -> bool:
 
 
 def _columns(X: Any) -> Iterator[tuple[Any, Any]]:
-    """Names (or numbers) and values of the columns that need not be numbers."""
-    if isinstance(X, np.ndarray):
-        yield from ((j, X[:, j].tolist()) for j in range(X.shape[1]))
-    for name, dtype in types_of(X):
+    """Names (or numbers) and values of the columns that need not be numbers; without a name what has no columns."""
+    frame = list(types_of(X))
+    for name, dtype in frame:
         if not is_number(dtype):
             column = X[name] if hasattr(X, "__getitem__") else ()
             yield name, column.to_pylist() if hasattr(column, "to_pylist") else list(column)
+    if frame:
+        return
+    values = np.asarray(X, dtype=object)
+    if values.ndim == 2:
+        yield from ((j, values[:, j].tolist()) for j in range(values.shape[1]))
+    elif values.ndim < 2:  # rows of different lengths are scikit-learn's to refuse
+        yield None, [value if isinstance(value, (str, bytes)) else None for value in values.ravel().tolist()]

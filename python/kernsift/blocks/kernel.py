@@ -6,7 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
+from ..base.kernel import KERNELS
 from ..base.warp import Warp
+from ..base.words import did_you_mean
 from .part import Array, Part, State
 
 
@@ -54,6 +56,8 @@ class Kernel(Part):
     ) -> None:
         if isinstance(gamma, Warp):
             raise ValueError("gamma is a Warp: make the Kernel with gamma=1.0 and give it Warp.transform(X)")
+        if name not in KERNELS:
+            raise ValueError(f"kernel {name!r} is unknown{did_you_mean(str(name), KERNELS)}: give {', '.join(KERNELS)}")
         self._core = _core.AnyKernel(name, gamma, degree, coef0, centre)
         self.name, self.degree, self.coef0 = name, degree, coef0
         self.gamma = np.array(gamma, dtype=np.float64) if np.ndim(gamma) else float(gamma)  # type: ignore[arg-type]

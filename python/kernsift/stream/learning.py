@@ -14,7 +14,16 @@ from ..base.kernel import make_kernel, wants_learning
 from ..base.reports import CallbackSupport, in_blocks, stopped
 from ..base.targets import Rows
 from ..base.threads import n_threads
-from ..base.validation import check_one_row, check_rows, check_some_weight, in_order, one_row, transaction
+from ..base.validation import (
+    check_one_row,
+    check_one_target,
+    check_rows,
+    check_some_weight,
+    in_order,
+    one_row,
+    one_target,
+    transaction,
+)
 from ..widths.learn_gamma import learned_width
 from .core_model import OUTCOMES
 from .course import Course, CourseState
@@ -220,10 +229,13 @@ class Learning(CallbackSupport, OnlineParameters, Course):
         except TypeError:  # not a contiguous row of float64
             row = one_row(self, x)
             check_one_row(self, row)
-            self._learn_row(row, target, float(sample_weight))
+            weight = float(one_target(sample_weight, "sample_weight")[0])
+            check_one_target(target, weight)
+            self._learn_row(row, target, weight)
         except ValueError:
             if not self._encodes:
                 check_one_row(self, x)
+            check_one_target(target, sample_weight)
             raise
 
 

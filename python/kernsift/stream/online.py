@@ -13,7 +13,7 @@ from ..base.estimator import in_precision_of
 from ..base.left_out import normal_quantile
 from ..base.targets import IncrementalRegression
 from ..base.threads import n_threads
-from ..base.validation import as_targets, at_this_moment, check_array, transaction
+from ..base.validation import as_targets, at_this_moment, check_array, one_target, transaction
 from .learning import Prequential, check_delay
 from .online_model import OnlineModel
 
@@ -235,9 +235,9 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
         ``update`` may begin a stream.
         """
         if self._core is None:
-            self._arrive(x, np.asarray(y, dtype=np.float64)[None], sample_weight)
+            self._arrive(x, one_target(y) if np.ndim(y) == 0 else one_target(y)[None], sample_weight)
             return
-        target = y if isinstance(y, float) else np.atleast_1d(np.asarray(y, dtype=np.float64))
+        target = y if isinstance(y, float) else one_target(y)
         self._learn_one(x, target, sample_weight)
 
     def _with_lags(self, X: Any, y: ArrayLike, delay: int, target_lags: int) -> Any:
