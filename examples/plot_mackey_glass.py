@@ -11,20 +11,11 @@ from __future__ import annotations
 
 import numpy as np
 from kernsift import OnlineLSSVMRegressor, lag_embed
+from kernsift.datasets import mackey_glass
 from numpy.typing import NDArray
 
 LAGS = [0, 6, 12, 18]
 HORIZON = 6
-
-
-def mackey_glass(n: int, seed: int = 0) -> NDArray[np.float64]:
-    """``n`` values a unit of time apart of dx/dt = 0.2 x(t-17) / (1 + x(t-17)^10) - 0.1 x(t), Euler steps of 0.1."""
-    per_unit, delay, burn_in = 10, 170, 300
-    path = list(1.2 + 0.1 * np.random.default_rng(seed).standard_normal(delay + 1))
-    for _ in range(per_unit * (n + burn_in)):
-        late = path[-delay - 1]
-        path.append(path[-1] + 0.1 * (0.2 * late / (1 + late**10) - 0.1 * path[-1]))
-    return np.array(path[-per_unit * n :: per_unit])
 
 
 def linear_rls(X: NDArray[np.float64], y: NDArray[np.float64], delay: int, ridge: float = 1e-3) -> NDArray[np.float64]:
@@ -43,9 +34,7 @@ def linear_rls(X: NDArray[np.float64], y: NDArray[np.float64], delay: int, ridge
 
 def forecast(n: int = 3000, noise: float = 0.01) -> dict[str, NDArray[np.float64]]:
     """The errors of both on one noisy series."""
-    series = mackey_glass(n)
-    series += noise * np.random.default_rng(1).standard_normal(n)
-    X, y = lag_embed(series, LAGS, HORIZON)
+    X, y = lag_embed(mackey_glass(n, noise=noise), LAGS, HORIZON)
     model = OnlineLSSVMRegressor(gamma=1.0, alpha=1e-3, max_basis=150)
     result = model.prequential(X, y, delay=HORIZON - 1)
     return {

@@ -9,11 +9,12 @@ from itertools import pairwise
 
 import kernsift
 import numpy as np
+from kernsift.datasets import mackey_glass_drift
 from measure import page
 
 from . import drift_rivals
 from .measures import Array
-from .tracks import KERNELS, followed_by, mackey_glass
+from .tracks import KERNELS, followed_by
 
 TITLE = "The front page: one stream with drift"
 ABOUT = """Six readings of a Mackey-Glass series, and the one twelve steps ahead; half-way the equation's delay becomes
@@ -53,7 +54,7 @@ def contenders() -> dict[str, Callable[[Array, Array], Followed]]:
 
 def table(mode: str, rounds: int) -> Iterator[str]:
     """The lines of the page, as they become known."""
-    X, y = mackey_glass(ROWS[mode], 0)
+    X, y = mackey_glass_drift(ROWS[mode])
     runs = {name: follow(X, y) for name, follow in contenders().items()}
     yield from page.head(("rows", *runs))
     yield page.row(("µs a row", *(f"{spent:.0f}" for spent, _ in runs.values())))

@@ -12,6 +12,7 @@ from typing import Any
 
 import kernsift
 import numpy as np
+from kernsift.datasets import mackey_glass_drift, rotating_sine
 from measure import page
 
 from . import drift_rivals
@@ -34,37 +35,16 @@ ROWS = {"quick": 600, "default": 4000, "full": 10_000}
 # --- series with drift ------------------------------------------------------------------------------------------------
 
 
-def mackey_glass(n: int, seed: int) -> tuple[Array, Array]:
-    """Six readings of a delay equation whose delay becomes longer half-way; the one twelve steps ahead."""
-    rng, lags, ahead = np.random.default_rng(seed), 6, 12
-    length = n + lags * lags + ahead
-    path = list(1.2 + 0.1 * rng.standard_normal(400))
-    for t in range(length):
-        late = path[-1 - (17 if t < length // 2 else 30)]
-        path.append(path[-1] + 0.2 * late / (1 + late**10) - 0.1 * path[-1])
-    series = np.array(path[-length:]) + 0.02 * rng.standard_normal(length)
-    now = np.arange((lags - 1) * lags, length - ahead)[:n]
-    return np.column_stack([series[now - j * lags] for j in range(lags)]), series[now + ahead]
-
-
 def friedman_drift(n: int, seed: int) -> tuple[Array, Array]:
     from river.datasets import synth
 
     return arrays(synth.FriedmanDrift(position=(n // 4, n // 2, 3 * n // 4), seed=seed).take(n))
 
 
-def rotating_sine(n: int, seed: int) -> tuple[Array, Array]:
-    """A wave in the plane that turns once round."""
-    rng, angle = np.random.default_rng(seed), 2 * np.pi * np.arange(n) / n
-    X = rng.uniform(-2, 2, (n, 2))
-    along = np.cos(angle) * X[:, 0] + np.sin(angle) * X[:, 1]
-    return X, np.sin(2 * along) + 0.1 * rng.standard_normal(n)
-
-
 DRIFT: dict[str, Callable[[int, int], tuple[Array, Array]]] = {
-    "Mackey-Glass with drift": mackey_glass,
+    "Mackey-Glass with drift": lambda n, seed: mackey_glass_drift(n, random_state=seed),
     "Friedman drift (river)": friedman_drift,
-    "rotating sine": rotating_sine,
+    "rotating sine": lambda n, seed: rotating_sine(n, random_state=seed),
 }
 
 

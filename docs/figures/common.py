@@ -1,4 +1,4 @@
-"""What the figures share: colours that tell apart without red and green, and a test problem."""
+"""What the figures share: colours that tell apart without red and green, and an error."""
 
 from __future__ import annotations
 
@@ -8,14 +8,6 @@ import numpy as np
 
 BENCH = Path(__file__).resolve().parents[2] / "bench"
 BLUE, ORANGE, GREEN, GREY, PURPLE = "#0072B2", "#D55E00", "#009E73", "#777777", "#8A4FBF"
-
-
-def waves(n, seed, noise=0.3):
-    """A smooth function of two features with noise."""
-    rng = np.random.default_rng(seed)
-    X = rng.uniform(-3, 3, (n, 2))
-    clean = np.sin(2 * X[:, 0]) + np.cos(X[:, 0] * X[:, 1])
-    return X, clean + noise * rng.standard_normal(n)
 
 
 def rmse(a, b):

@@ -2,11 +2,12 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
-from common import BLUE, GREEN, ORANGE, plain, rmse, waves
+from common import BLUE, GREEN, ORANGE, plain, rmse
 from kernsift import KRLSRegressor, OnlineLSSVMRegressor
+from kernsift.datasets import waves
 
-X, y = waves(3000, 7)
-X_new, y_new = waves(3000, 8, noise=0)
+X, y = waves(3000, random_state=7)
+X_new, y_new = waves(3000, random_state=8, noise=0)
 tols = np.logspace(-4, -0.3, 9)
 figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3.1))
 makers = {

@@ -2,11 +2,12 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
-from common import BLUE, ORANGE, plain, rmse, waves
+from common import BLUE, ORANGE, plain, rmse
 from kernsift import OnlineLSSVMRegressor
+from kernsift.datasets import waves
 
-X, y = waves(4000, 7)
-X_new, y_new = waves(4000, 8, noise=0)
+X, y = waves(4000, random_state=7)
+X_new, y_new = waves(4000, random_state=8, noise=0)
 figure, panels = plt.subplots(1, 3, figsize=(9, 3.1))
 parameters = {
     "max_basis": [10, 20, 40, 80, 160, 320],

@@ -2,11 +2,12 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
-from common import BLUE, GREY, ORANGE, plain, rmse, waves
+from common import BLUE, GREY, ORANGE, plain, rmse
 from kernsift import OnlineLSSVMRegressor, SubsetLSSVMRegressor
+from kernsift.datasets import waves
 
-X, y = waves(3000, 7)
-X_new, y_new = waves(3000, 8, noise=0)
+X, y = waves(3000, random_state=7)
+X_new, y_new = waves(3000, random_state=8, noise=0)
 figure, (left, middle, right) = plt.subplots(1, 3, figsize=(9, 3.1))
 
 gammas = np.logspace(-3, 3, 13)

@@ -2,8 +2,9 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
-from common import BLUE, GREY, ORANGE, waves
+from common import BLUE, GREY, ORANGE
 from kernsift import OnlineLSSVMRegressor, SubsetLSSVMRegressor
+from kernsift.datasets import waves
 from scipy.stats import norm
 
 rng = np.random.default_rng(7)
@@ -20,8 +21,8 @@ left.plot(grid[:, 0], mean, color=BLUE, label="prediction")
 left.set(xlabel="x")
 left.legend(fontsize=8, loc="upper right")
 
-X, y = waves(2000, 7)
-X_new, y_new = waves(5000, 8)
+X, y = waves(2000, random_state=7)
+X_new, y_new = waves(5000, random_state=8)
 y += 0.1 * rng.standard_t(2, 2000)  # heavy tails
 y_new += 0.1 * rng.standard_t(2, 5000)
 wanted = np.linspace(0.1, 0.98, 12)

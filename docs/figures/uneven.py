@@ -4,16 +4,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 from common import BLUE, GREY, ORANGE
 from kernsift import SubsetLSSVMRegressor
+from kernsift.datasets import uneven_noise
 
-
-def rows(n, seed):
-    rng = np.random.default_rng(seed)
-    X = rng.uniform(-3, 3, (n, 1))
-    return X, np.sin(X[:, 0]) + np.where(X[:, 0] > 0, 0.35, 0.05) * rng.standard_normal(n)
-
-
-X, y = rows(400, 7)
-X_new, y_new = rows(20000, 8)
+X, y = uneven_noise(400, random_state=7)
+X_new, y_new = uneven_noise(20000, random_state=8)
 grid = np.linspace(-3, 3, 300)[:, None]
 figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3.1), width_ratios=[1.6, 1])
 left.plot(X[:, 0], y, ".", color="0.6", markersize=3)

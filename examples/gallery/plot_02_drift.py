@@ -11,14 +11,12 @@ linear model by gradient steps.
 import matplotlib.pyplot as plt
 import numpy as np
 from kernsift import OnlineLSSVMRegressor
+from kernsift.datasets import phase_jump
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.linear_model import SGDRegressor
 
 ROWS, CHANGE, NOISE, KERNELS = 6000, 3000, 0.1, 60
-rng = np.random.default_rng(7)
-X = rng.uniform(-2, 2, (ROWS, 2))
-phase = np.where(np.arange(ROWS) < CHANGE, 0.0, 2.0)
-y = np.sin(2 * X[:, 0] + phase) * np.cos(1.5 * X[:, 1]) + NOISE * rng.standard_normal(ROWS)
+X, y = phase_jump(ROWS, noise=NOISE, random_state=7)
 
 # %%
 # :meth:`kernsift.OnlineLSSVMRegressor.prequential` predicts each row and then learns it: the error

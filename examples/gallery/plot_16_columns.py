@@ -11,6 +11,7 @@ what.
 import matplotlib.pyplot as plt
 import numpy as np
 from kernsift import SubsetLSSVMRegressor
+from kernsift.datasets import houses
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import RidgeCV
@@ -19,28 +20,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 NOISE = 12.0  # thousands
-rng = np.random.default_rng(7)
-n = 2000
-area = rng.gamma(9, 14, n)
-year = rng.integers(1900, 2021, n)
-storey = rng.integers(0, 9, n)
-lift = rng.random(n) < 0.5
-town = rng.choice(["harbour", "hill", "mill", "plain"], n)
-
-
-def price(area, year, storey, lift, town):
-    """In thousands: old and new are dear, high up is dear with a lift only."""
-    charm = 60 * ((year - 1965) / 55) ** 2
-    height = storey * np.where(lift, 5.0, -6.0)
-    place = np.select([town == "harbour", town == "hill", town == "mill"], [2.2, 1.8, 1.1], 1.3)
-    return 40 + 1.1 * area * place + charm + height
-
-
-table = np.empty((n, 5), dtype=object)
-for j, column in enumerate((area, year, storey, lift, town)):
-    table[:, j] = column
-y = price(area, year, storey, lift, town) + NOISE * rng.standard_normal(n)
-table[rng.random(n) < 0.05, 1] = np.nan  # the year of construction is missing
+# old and new are dear, high up is dear with a lift only; the year of construction may be missing
+table, y = houses(2000, noise=NOISE, random_state=7)
 print(table[:3])
 
 # %%
@@ -80,7 +61,7 @@ for has_lift, colour in ((True, "C0"), (False, "C1")):
     said = model.predict(flats)
     slopes[has_lift] = np.polyfit(floors, said, 1)[0]
     left.plot(floors, said, "o-", color=colour, label=f"{'with' if has_lift else 'no'} lift")
-    truth = price(100.0, 1990, floors, has_lift, np.array("hill"))
+    truth = 40 + 1.1 * 100 * 1.8 + 60 * (25 / 55) ** 2 + floors * (5.0 if has_lift else -6.0)
     truths[has_lift] = np.polyfit(floors, truth, 1)[0]
     left.plot(floors, truth, "--", color=colour, linewidth=1)
 left.plot([], [], "k--", linewidth=1, label="truth")

@@ -10,22 +10,10 @@ comes, says how sure it is, and learns from it when it is there.
 import matplotlib.pyplot as plt
 import numpy as np
 from kernsift import OnlineLSSVMRegressor, lag_embed
+from kernsift.datasets import electric_load
 
 NOISE, AHEAD, DAY = 0.1, 6, 24
-rng = np.random.default_rng(7)
-hours = np.arange(150 * DAY)
-daily = 2 * np.pi * hours / DAY
-weekend = (hours // DAY) % 7 >= 5
-# a load: a daily wave with two peaks, smaller at weekends, and weather that wanders
-weather = np.zeros(len(hours))
-for i in range(1, len(hours)):
-    weather[i] = 0.98 * weather[i - 1] + 0.05 * rng.standard_normal()
-load = (
-    np.where(weekend, 0.5, 1.0)
-    * (np.maximum(np.sin(daily - 1.5), 0) + 0.6 * np.maximum(np.sin(2 * daily), 0))
-    + weather
-)
-load += NOISE * rng.standard_normal(len(hours))
+load = electric_load(150, noise=NOISE, random_state=7)
 
 # %%
 # The columns: the last three hours, and a day and a week before the value what came then, with the

@@ -487,7 +487,7 @@ def test_bad_columns_in_fit_are_named(library):
         (
             {"categorical_features": ["color"]},
             frame,
-            "categorical_features names 'color', which is no column of X: it has",
+            r"categorical_features names 'color', which is no column of X \(did you mean 'colour'\?\): it has",
         ),
         ({"categorical_features": [7]}, frame, "categorical_features names 7"),
         ({"categorical_features": [True]}, frame, "a mask of 1 columns and X has 5"),

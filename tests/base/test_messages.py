@@ -79,7 +79,7 @@ WORDS: dict[str, tuple[Call, str]] = {
     "on_full": (of(KRLSRegressor, on_full="drop"), meant("on_full", "drop-oldest")),
     "selection": (of(OROLSRegressor, selection="residuals"), meant("selection", "residual")),
     "method": (of(SparseLSSVMRegressor, method="ils"), meant("method", "isls")),
-    "pruning": (of(SparseLSSVMRegressor, pruning="coefficent"), meant("pruning", "coefficient")),
+    "pruning": (of(SparseLSSVMRegressor, pruning="coeff"), meant("pruning", "coefficient")),
     "strategy": (lambda: KernelForecaster(strategy="recursiv").fit(Y), meant("strategy", "recursive")),
     "what of save": (lambda: LSSVMRegressor().fit(X, Y).save("m.npz", what="predic"), meant("what", "predict")),
     "of a block": (lambda: blocks.Kernel("poly"), meant("kernel", "polynomial")),

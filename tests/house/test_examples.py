@@ -72,6 +72,7 @@ def public_things():
         "kernsift",
         "kernsift.blocks",
         "kernsift.dask",
+        "kernsift.datasets",
         "kernsift.display",
         "kernsift.export",
         "kernsift.forecast",

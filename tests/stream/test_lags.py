@@ -52,7 +52,7 @@ def test_rows_are_those_of_the_definition(columns, lags, horizon, rng):
         (np.zeros((5, 2, 2)), 2, 1, {}, "dim"),
         (np.zeros((5, 2)), 2, 1, {"target": 2}, "target=2 is no column"),
         ([0.0, np.nan, 1.0, 2.0], 2, 1, {}, "series contains NaN"),
-        (["a", "b", "c"], 1, 1, {}, "could not convert"),
+        (["a", "b", "c"], 1, 1, {}, "series holds 'a' in row 0"),
     ],
 )
 def test_mistakes_are_named(series, lags, horizon, options, said):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,6 +21,9 @@ from sklearn.utils.validation import validate_data as _validate_data
 from .._core import LARGEST, SMALLEST
 from .arrays import Array
 from .columns import Columns
+from .kinds import is_number as is_number
+from .kinds import refuse_dates, refuse_texts
+from .kinds import types_of as types_of
 from .objects import Objects
 from .reports import has_learned
 from .words import did_you_mean as did_you_mean
@@ -377,12 +379,12 @@ def one_target(y: Any, what: str = "y") -> Array:
         raise ValueError(f"{what} must be a number, got {y!r:.60}") from None
 
 
-def check_one_target(y: Any, sample_weight: float) -> None:
+def check_one_target(y: Any, weight: Array) -> None:
     """Say what is wrong with the target or the weight of a row: NaN, infinite, negative."""
     if not np.isfinite(y).all():
         raise ValueError(f"y is {np.ravel(y).tolist()}: give finite numbers, or do not learn the row")
-    if not 0 <= sample_weight < np.inf:
-        raise ValueError(f"sample_weight is {sample_weight}: give 0 or a positive number")
+    if weight.size != 1 or not 0 <= weight.item() < np.inf:
+        raise ValueError(f"sample_weight is {', '.join(map(str, weight.ravel()))}: give 0 or a positive number")
 
 
 def check_rows(kernel: Any, X: Array, linear: Sequence[float] = ()) -> None:
@@ -405,78 +407,3 @@ def check_rows(kernel: Any, X: Array, linear: Sequence[float] = ()) -> None:
             f"X is too large in row {row} for the {kernel.name} kernel: k(x, x) is beyond {LARGEST:g} and its square "
             "overflows; rescale X or lower gamma, coef0 or degree"
         )
-
-
-# Beginnings of the names that pandas, polars and pyarrow give to types of moments and durations.
-_DATES = ("datetime", "timedelta", "timestamp", "date", "time", "duration", "period")
-
-
-def refuse_dates(X: Any, what: str) -> None:
-    """Refuse moments and durations, which would be taken for their number of nanoseconds."""
-    kind = getattr(getattr(X, "dtype", None), "kind", "")
-    if isinstance(kind, str) and kind in ("m", "M"):
-        raise ValueError(f"{what} holds dates or durations ({X.dtype}): {_INSTEAD}")
-    for name, dtype in types_of(X):
-        if str(dtype).lower().startswith(_DATES):
-            raise ValueError(f"column {name!r} of {what} holds dates or durations ({dtype}): {_INSTEAD}")
-
-
-def refuse_texts(X: Any, what: str, error: Exception) -> None:
-    """Name the first column with a value that is no number, where a check of the table failed for one."""
-    if isinstance(X, np.ndarray) and X.dtype.kind not in "OSU":
-        return
-    for name, values in _columns(X):
-        place = what if name is None else f"column {name!r} of {what}"
-        for row, value in enumerate(values):
-            try:
-                if value is not None:
-                    float(value)
-            except (TypeError, ValueError) as why:
-                where = (
-                    f"{place} holds {value!r:.40}" + (f" in row {row}" if np.ndim(X) else "") + ", which is no number"
-                )
-                if isinstance(why, TypeError):  # a dictionary, say; of this scikit-learn wants the type and the words
-                    raise TypeError(f"{where}: {why}") from error
-                raise ValueError(f"{where}{_way(what, name)}") from error
-
-
-def _way(what: str, name: Any) -> str:
-    """What to do about a text among numbers."""
-    if name is not None:
-        way = f"OneHotEncoder, or categorical_features=[{name!r}] where the estimator has it"
-        return f": encode it ({way}) or leave the column out"
-    return ": give numbers, or a classifier for labels" if what == "y" else ": give numbers"
-
-
-_INSTEAD = "give numbers, such as the hours since a moment of your choice, or leave it out"
-
-
-def types_of(X: Any) -> Iterator[tuple[Any, Any]]:
-    """Names and types of a data frame's columns."""
-    dtypes = getattr(X, "dtypes", None)  # pandas and polars
-    if dtypes is None and hasattr(X, "schema"):
-        dtypes = getattr(X.schema, "types", None)  # pyarrow
-    names = getattr(X, "column_names", getattr(X, "columns", None))
-    if dtypes is not None and names is not None:
-        yield from zip(names, dtypes, strict=False)
-
-
-def is_number(dtype: Any) -> bool:
-    """Whether a data frame's type is one of numbers or booleans."""
-    return re.fullmatch(r"(u?int|float|double|halffloat|bool|boolean)\d*(\[pyarrow\])?", str(dtype).lower()) is not None
-
-
-def _columns(X: Any) -> Iterator[tuple[Any, Any]]:
-    """Names (or numbers) and values of the columns that need not be numbers; without a name what has no columns."""
-    frame = list(types_of(X))
-    for name, dtype in frame:
-        if not is_number(dtype):
-            column = X[name] if hasattr(X, "__getitem__") else ()
-            yield name, column.to_pylist() if hasattr(column, "to_pylist") else list(column)
-    if frame:
-        return
-    values = np.asarray(X, dtype=object)
-    if values.ndim == 2:
-        yield from ((j, values[:, j].tolist()) for j in range(values.shape[1]))
-    elif values.ndim < 2:  # rows of different lengths are scikit-learn's to refuse
-        yield None, [value if isinstance(value, (str, bytes)) else None for value in values.ravel().tolist()]

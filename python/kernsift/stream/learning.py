@@ -229,13 +229,13 @@ class Learning(CallbackSupport, OnlineParameters, Course):
         except TypeError:  # not a contiguous row of float64
             row = one_row(self, x)
             check_one_row(self, row)
-            weight = float(one_target(sample_weight, "sample_weight")[0])
+            weight = one_target(sample_weight, "sample_weight")
             check_one_target(target, weight)
-            self._learn_row(row, target, weight)
+            self._learn_row(row, target, weight.item())
         except ValueError:
             if not self._encodes:
                 check_one_row(self, x)
-            check_one_target(target, sample_weight)
+            check_one_target(target, one_target(sample_weight, "sample_weight"))
             raise
 
 
