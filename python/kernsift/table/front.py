@@ -49,7 +49,7 @@ class Front(FrontParameters):
         known = sorted(set().union(*(_has(one) for one in self._families)) - set(_OWN))
         for name in given:
             if name in self._get_param_names():
-                raise ValueError(f"settings holds {name!r}, a parameter of {type(self).__name__}: give {name}= to it")
+                raise ValueError(f"settings holds {name!r}: give {name}= to {type(self).__name__} itself")
             if name not in known:
                 hint = did_you_mean(str(name), known)
                 raise ValueError(f"settings holds {name!r}, no parameter of its models{hint}: give {', '.join(known)}")
@@ -57,12 +57,9 @@ class Front(FrontParameters):
 
     @classmethod
     def _no_parameter(cls, name: str) -> str:
-        if any(name in _has(family) for family in cls._families):
-            return (
-                f"{cls.__name__} has no parameter {name!r} of its own, the models it chooses from have: give "
-                f"settings={{{name!r}: ...}}"
-            )
-        return super()._no_parameter(name)
+        if not any(name in _has(family) for family in cls._families):
+            return super()._no_parameter(name)
+        return f"{cls.__name__} has no parameter {name!r}, but its models have: give settings={{{name!r}: ...}}"
 
     def _sparse(self) -> Any:
         how = {"loss": "auto"} if "loss" in _has(self._families[0]) else {}
