@@ -16,9 +16,11 @@ T = np.arange(420)
 Y = np.sin(2 * np.pi * T / 24) + 0.5 * np.sin(2 * np.pi * T / 7) + 0.05 * rng.standard_normal(len(T))
 LAGS = [0, 1, 2, 23]
 EACH = [{"strategy": "direct"}, {"strategy": "recursive"}, {"strategy": "direct", "difference": True}]
+SEVERAL = [{"strategy": "direct", "difference": "auto"}, {"strategy": "recursive", "difference": "auto"}]
 
 
 def small(**how):
+    how = {"strategy": "direct", "difference": False, **how}
     return KernelForecaster(lags=LAGS, horizons=3, estimator=OnlineLSSVMRegressor(gamma=0.5, max_basis=40), **how)
 
 
@@ -59,7 +61,7 @@ def test_recursive_takes_its_own_forecasts():
     np.testing.assert_allclose(model.predict([1, 2, 3, 4, 5]), expected, rtol=1e-7)
 
 
-@pytest.mark.parametrize("how", EACH, ids=str)
+@pytest.mark.parametrize("how", EACH + SEVERAL, ids=str)
 def test_updates_are_the_fit_of_the_whole(how):
     whole = small(**how).fit(Y)
     parts = small(**how).fit(Y[:250]).update(Y[250:300])
@@ -67,6 +69,62 @@ def test_updates_are_the_fit_of_the_whole(how):
         parts.update(value)
     np.testing.assert_allclose(parts.predict(), whole.predict(), rtol=1e-7)
     assert parts.n_seen_ == whole.n_seen_ == len(Y)
+
+
+@pytest.mark.parametrize("how", SEVERAL, ids=str)
+def test_missing_values_of_several(how):
+    gaps = Y.copy()
+    gaps[[100, 101, 250, 419]] = np.nan
+    model = small(**how).fit(gaps)
+    again = small(**how).fit(gaps[:200]).update(gaps[200:])
+    np.testing.assert_allclose(again.predict(), model.predict(), rtol=1e-7)
+    assert np.abs(model.predict() - small(**how).fit(Y).predict()).max() < 0.2
+
+
+def test_the_default_averages_streams_by_their_errors_one_step_ahead():
+    """By hand: four streams, their errors before each value was learned, weights by a power of their mean squares."""
+    y = Y[:200]
+    model = KernelForecaster(lags=LAGS, horizons=3).fit(y[:60]).update(y[60:])
+    means, forecasts = [], []
+    for difference in (False, True):
+        lags = [lag for lag in LAGS if lag > 0 or not difference]
+        for alpha in ("auto", 10.0):
+            stream, loss, counted = OnlineLSSVMRegressor(alpha=alpha), 0.0, 0.0
+            for t in range(max(LAGS), len(y) - 1):
+                base = y[t] if difference else 0.0
+                x = np.array([y[t - lag] - base for lag in lags])
+                if stream.__sklearn_is_fitted__():
+                    error = y[t + 1] - base - stream.predict_one(x)
+                    loss, counted = 0.98 * loss + error**2, 0.98 * counted + 1
+                stream.update(x, y[t + 1] - base)
+            means.append(loss / counted)
+            past = list(y)
+            for _ in range(3):
+                base = past[-1] if difference else 0.0
+                past.append(stream.predict_one(np.array([past[-1 - lag] - base for lag in lags])) + base)
+            forecasts.append(past[-3:])
+    weights = (min(means) / np.array(means)) ** 12
+    weights /= weights.sum()
+    np.testing.assert_allclose(model.weights_, weights, rtol=1e-6)
+    np.testing.assert_allclose(model.predict(), weights @ np.array(forecasts), rtol=1e-7)
+    assert weights.max() < 0.999
+
+
+def test_auto_is_direct_with_exogenous_columns():
+    x = np.cos(T)[:, None]
+    with_columns = KernelForecaster(lags=3, horizons=2).fit(Y, x)
+    assert [len(member.models_) for member in with_columns.members_] == [2] * 4
+    assert [len(member.models_) for member in KernelForecaster(lags=3, horizons=2).fit(Y).members_] == [1] * 4
+    lower, upper = with_columns.predict_interval(X=np.zeros((2, 1)))
+    assert (lower < upper).all()
+
+
+def test_an_error_leaves_all_members_as_they_were():
+    model = KernelForecaster(lags=3).fit(Y[:100])
+    before = pickle.dumps(model)
+    with pytest.raises(ValueError, match="its square overflows"):
+        model.update([0.5, 1e200])
+    assert pickle.dumps(model) == before
 
 
 @pytest.mark.parametrize("how", EACH, ids=str)
@@ -81,7 +139,7 @@ def test_missing_values_are_no_targets_and_forecasts_stand_in(how):
     assert np.abs(model.predict() - small(**how).fit(Y).predict()).max() < 0.2
 
 
-@pytest.mark.parametrize("how", EACH[:2], ids=str)
+@pytest.mark.parametrize("how", EACH[:2] + SEVERAL, ids=str)
 def test_intervals_contain_what_they_say(how):
     model, inside = small(**how).fit(Y[:250]), []
     for t in range(250, len(Y) - 3):
@@ -153,7 +211,7 @@ def test_a_future_moment_that_x_lacks_is_named():
     assert KernelForecaster(lags=1, freq="D").fit(irregular).n_seen_ == 21
 
 
-@pytest.mark.parametrize("how", EACH, ids=str)
+@pytest.mark.parametrize("how", EACH + SEVERAL, ids=str)
 def test_stored_and_resumed(how, tmp_path):
     model = small(**how).fit(Y[:300])
     model.save(tmp_path / "model.npz")

@@ -1,42 +1,29 @@
-"""A forecaster: streams on the lags of a series, one for each horizon or one for all."""
+"""A forecaster: streams on the lags of a series, one for each horizon or one for all, of several kinds that compete."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 
 from ..base.arrays import Array
-from ..base.estimator import Estimator
-from ..base.kernel import parameter, parameters
 from ..base.left_out import check_coverage
-from ..base.validation import check_array, did_you_mean, transaction
+from ..base.validation import at_this_moment, transaction
 from ..stream.lags import checked_lags
 from ..stream.online import OnlineLSSVMRegressor
-from .clock import Clock
+from .given import Given, steps_of
 
 # Errors of recursive forecasts kept for each horizon.
 _ERRORS = 500
+# Ridges that compete where no estimator is given: short series with much noise need the larger one.
+_RIDGES: tuple[Any, ...] = ("auto", 10.0)
+# Members are weighed by a power of their mean squared errors one step ahead, of which older ones count less.
+_MEMORY, _POWER = 0.98, 12.0
 
 
-@parameters
-class ForecastParameters(Estimator):
-    """Parameters of the forecaster."""
-
-    lags: Any = parameter(Integral, "array-like", default=12)
-    horizons: Any = parameter(Integral, "array-like", default=1)
-    strategy: str = parameter({"direct", "recursive"}, default="direct")
-    difference: bool = parameter("boolean", default=False)
-    freq: str | None = parameter(str, None, default=None)
-    estimator: Any = parameter(OnlineLSSVMRegressor, None, default=None)
-
-
-class KernelForecaster(ForecastParameters):
+class KernelForecaster(Given):
     """Forecasts of a series some steps ahead, which go on learning with every value.
 
     Rows of past values, and of exogenous columns at the moment of the target, go to
@@ -48,10 +35,12 @@ class KernelForecaster(ForecastParameters):
         So many recent values, 0, 1, ..., lags - 1 before the present; or these lags (0 is the present).
     horizons : int or iterable of ints, default=1
         Steps ahead, 1 to a number or these.
-    strategy : {"direct", "recursive"}, default="direct"
-        A model for each horizon, or one for the next value, which takes its own forecasts for values further ahead.
-    difference : bool, default=False
-        Lags and target less the present value: for series whose level wanders.
+    strategy : {"auto", "direct", "recursive"}, default="auto"
+        "recursive": one model for the next value, which takes its own forecasts for values further ahead; "direct": a
+        model for each horizon.  "auto" is "recursive", with exogenous columns "direct".
+    difference : bool or "auto", default="auto"
+        True: lags and target less the present value, for series whose level wanders.  "auto": both, and two ridges
+        where no estimator is given, as members that are averaged by how well each forecast the next value lately.
     freq : str, optional
         Step of an index of timestamps that does not say it, as pandas writes it; missing steps are then missing values.
     estimator : OnlineLSSVMRegressor or KRLSRegressor, optional
@@ -60,7 +49,11 @@ class KernelForecaster(ForecastParameters):
     Attributes
     ----------
     models_ : list of estimator
-        One a horizon, or the one of "recursive".
+        One a horizon, or the one of "recursive"; none with ``difference="auto"``, whose ``members_`` have them.
+    members_ : list of KernelForecaster
+        Those that compete.
+    weights_ : ndarray
+        Of the members, at present.
     horizons_ : list of int
     n_seen_ : int
         Steps of the series so far, missing ones included.
@@ -85,8 +78,7 @@ class KernelForecaster(ForecastParameters):
     (True, 501)
     """
 
-    models_: list[Any]
-    horizons_: list[int]
+    members_: list[KernelForecaster]
     n_seen_: int
 
     # --- learning ---
@@ -103,20 +95,9 @@ class KernelForecaster(ForecastParameters):
         """
         self._validate_params()
         with transaction(self) as new:
-            new.horizons_ = _steps(self.horizons, "horizons")
-            new._lags = checked_lags(self.lags)
-            if self.difference and 0 in new._lags:
-                new._lags = new._lags[new._lags > 0]
-                if not len(new._lags):
-                    raise ValueError("difference=True takes the present value from the others: give lags beyond 0")
-            model = OnlineLSSVMRegressor() if self.estimator is None else self.estimator
-            new._ahead = [1] if self.strategy == "recursive" else new.horizons_
-            new.models_ = [clone(model) for _ in new._ahead]
-            new._past, new.n_seen_ = np.empty(0), 0
-            new._errors = [[] for _ in new.horizons_]
-            new._said = []
             new._clock = None
             values, rows, clock = new._given(y, X, begin=True)
+            new._start(rows.shape[1])
             new._begin(values, rows)
             new._clock = clock
         return self
@@ -133,32 +114,93 @@ class KernelForecaster(ForecastParameters):
         """
         self._fitted()
         with transaction(self) as new:
-            new.models_, new._errors = list(self.models_), [list(errors) for errors in self._errors]
-            for k, model in enumerate(self.models_):
-                with transaction(model) as copied:  # what an error leaves behind is a copy
-                    new.models_[k] = copied
+            new._copy_models()
             values, rows, clock = new._given(y, X)
             for value, row in zip(values, rows, strict=True):
                 new._step(float(value), row)
             new._clock = clock
         return self
 
+    def _start(self, n_outside: int) -> None:
+        """Members, or models, that have seen nothing."""
+        self.horizons_, self._lags = steps_of(self.horizons, "horizons"), checked_lags(self.lags)
+        self._one_step = self.strategy == "recursive" or (self.strategy == "auto" and not n_outside)
+        self._ahead = [1] if self._one_step else self.horizons_
+        self._past, self.n_seen_ = np.empty(0), 0
+        self._errors, self._said = [[] for _ in self.horizons_], []
+        self._loss = self._judged = 0.0
+        self.members_, self.models_ = [], []
+        if isinstance(self.difference, str):
+            given = [OnlineLSSVMRegressor(alpha=a) for a in _RIDGES] if self.estimator is None else [self.estimator]
+            for difference in (False, True)[: 2 if self._lags.any() else 1]:
+                for model in given:
+                    member = KernelForecaster(
+                        lags=self._lags.tolist(),
+                        horizons=self.horizons_,
+                        strategy="recursive" if self._one_step else "direct",
+                        difference=difference,
+                        estimator=clone(model),
+                    )
+                    member._start(n_outside)
+                    self.members_.append(member)
+            return
+        if self.difference and 0 in self._lags:
+            self._lags = self._lags[self._lags > 0]
+            if not len(self._lags):
+                raise ValueError("difference=True takes the present value from the others: give lags beyond 0")
+        model = OnlineLSSVMRegressor() if self.estimator is None else self.estimator
+        self.models_ = [clone(model) for _ in self._ahead]
+
+    def _copy_models(self) -> None:
+        """What an error leaves behind is a copy."""
+        self.models_, self._errors = list(self.models_), [list(errors) for errors in self._errors]
+        for k, model in enumerate(self.models_):
+            with transaction(model) as copied:
+                self.models_[k] = copied
+        self.members_ = [at_this_moment(member) for member in self.members_]
+        for member in self.members_:
+            member._copy_models()
+
     def _begin(self, values: Array, rows: Array) -> None:
         """Learn a whole series: in blocks where no forecast of its own is needed on the way."""
         longest = int(self._lags.max())
-        if np.isnan(values).any() or self.strategy == "recursive":
+        if np.isnan(values).any() or self._one_step:
             for value, row in zip(values, rows, strict=True):
                 self._step(float(value), row)
             return
-        for model, h in zip(self.models_, self._ahead, strict=True):
+        for member in self.members_:
+            member._begin(values, rows)
+        for model, h in zip(self.models_, self._ahead, strict=not self.members_):
             n = len(values) - longest - h
             if n < 1:
                 continue
             lagged = np.stack([values[longest - lag : longest - lag + n] for lag in self._lags.tolist()], axis=1)
             base = values[longest : longest + n] if self.difference else np.zeros(n)
             block = np.concatenate([lagged - base[:, None], rows[longest + h :]], axis=1)
-            model.partial_fit(block, values[longest + h :] - base)
+            targets = values[longest + h :] - base
+            if model is self.models_[0] and hasattr(model, "prequential"):
+                self._judge(model.prequential(block, targets).error)
+            else:
+                model.partial_fit(block, targets)
         self._past, self.n_seen_ = values[-self._kept :].copy(), len(values)
+
+    def _judge(self, errors: Array) -> None:
+        """Note errors of the shortest horizon, which the model made before it learned the values."""
+        faded = _MEMORY ** np.arange(len(errors))[::-1]
+        fade = _MEMORY ** len(errors)
+        self._loss = fade * self._loss + float(faded @ np.square(errors))
+        self._judged = fade * self._judged + float(faded.sum())
+
+    @property
+    def weights_(self) -> Array:
+        """Weights of the members at present."""
+        self._fitted()
+        losses = np.array([max(m._loss, 1e-300) / max(m._judged, 1e-300) for m in self.members_])
+        weights: Array = (losses.min(initial=np.inf) / losses) ** _POWER
+        return weights / weights.sum()
+
+    def _mean(self, of_members: list[Any]) -> Array:
+        return np.einsum("k,k...->...", self.weights_, np.array(of_members, dtype=np.float64))
 
     @property
     def _kept(self) -> int:
@@ -173,24 +215,34 @@ class KernelForecaster(ForecastParameters):
 
     def _step(self, value: float, outside: Array) -> None:
         """The next moment of the series."""
-        if self.strategy == "recursive":
+        if self._one_step:
             for k, (h, errors) in enumerate(zip(self.horizons_, self._errors, strict=True)):
                 if len(self._said) >= h and np.isfinite(value) and np.isfinite(self._said[-h][k]):
                     errors.append(abs(value - self._said[-h][k]))
                     del errors[:-_ERRORS]
+        self._learn(value, outside)
+        if self._one_step and not len(outside):  # with exogenous columns the future is not known here
+            said = self._recursive(np.zeros((max(self.horizons_), 0)))
+            self._said = [*self._said, said][-max(self.horizons_) :]
+
+    def _learn(self, value: float, outside: Array) -> None:
+        """Learn the next value: every member, or every model the row whose target it is."""
         missing = not np.isfinite(value)
-        if missing:
+        if self.members_:
+            for member in self.members_:
+                member._learn(value, outside)
+        elif missing:
             value = self._stand_in(outside)
         else:
             for model, h in zip(self.models_, self._ahead, strict=True):
                 found = self._row(self._past, h, outside)
-                if found is not None:
-                    model.update(found[0], value - found[1])
+                if found is None:
+                    continue
+                if model is self.models_[0] and model.__sklearn_is_fitted__():
+                    self._judge(np.array([value - found[1] - float(model.predict_one(found[0]))]))
+                model.update(found[0], value - found[1])
         self._past = np.append(self._past, value)[-self._kept :]
         self.n_seen_ += 1
-        if self.strategy == "recursive" and not len(outside):  # with exogenous columns the future is not known here
-            said = self._recursive(np.zeros((max(self.horizons_), 0)))
-            self._said = [*self._said, said][-max(self.horizons_) :]
 
     def _stand_in(self, outside: Array) -> float:
         """A forecast in the place of a missing value, or the value before."""
@@ -218,12 +270,14 @@ class KernelForecaster(ForecastParameters):
         ndarray of shape (n_horizons,), or series with the index of the forecasts
         """
         steps, outside = self._asked(horizons, X)
-        said: list[float]
-        if self.strategy == "recursive":
-            said = self._recursive(outside, steps)
-        else:
-            said = [float(self.models_[k].predict_one(row)) + base for k, row, base in self._rows_of(steps, outside)]
-        return self._labelled(np.array(said), steps)
+        return self._labelled(np.array(self._forecasts(steps, outside)), steps)
+
+    def _forecasts(self, steps: list[int], outside: Array) -> list[float]:
+        if self.members_:
+            return self._mean([member._forecasts(steps, outside) for member in self.members_]).tolist()
+        if self._one_step:
+            return self._recursive(outside, steps)
+        return [float(self.models_[k].predict_one(row)) + base for k, row, base in self._rows_of(steps, outside)]
 
     def predict_interval(self, horizons: Any = None, X: ArrayLike | None = None, coverage: float = 0.9) -> Any:
         """Return an interval for the value some steps ahead.
@@ -243,12 +297,8 @@ class KernelForecaster(ForecastParameters):
         """
         coverage = check_coverage(coverage)
         steps, outside = self._asked(horizons, X)
-        if self.strategy == "direct":
-            pairs = [
-                np.array(self.models_[k].predict_interval_one(row, coverage)) + base
-                for k, row, base in self._rows_of(steps, outside)
-            ]
-            lower, upper = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
+        if not self._one_step:
+            lower, upper = self._bounds(steps, outside, coverage)
             return self._labelled(lower, steps), self._labelled(upper, steps)
         widths = []
         for h in steps:
@@ -263,6 +313,16 @@ class KernelForecaster(ForecastParameters):
             widths.append(errors[rank - 1])
         said = np.array(self._recursive(outside, steps))
         return self._labelled(said - widths, steps), self._labelled(said + widths, steps)
+
+    def _bounds(self, steps: list[int], outside: Array, coverage: float) -> Array:
+        """Intervals of the streams, with members their mean."""
+        if self.members_:
+            return self._mean([member._bounds(steps, outside, coverage) for member in self.members_])
+        pairs = [
+            np.array(self.models_[k].predict_interval_one(row, coverage)) + base
+            for k, row, base in self._rows_of(steps, outside)
+        ]
+        return np.array(pairs, dtype=np.float64).reshape(-1, 2).T
 
     def _rows_of(self, steps: list[int], outside: Array) -> list[tuple[int, Array, float]]:
         rows = []
@@ -285,6 +345,8 @@ class KernelForecaster(ForecastParameters):
 
     def _recursive(self, outside: Array, steps: list[int] | None = None) -> list[float]:
         """Forecasts one after another, each with those before; NaN while there is no model."""
+        if self.members_:
+            return self._mean([member._recursive(outside, steps) for member in self.members_]).tolist()
         wanted, model = self.horizons_ if steps is None else steps, self.models_[0]
         past, said = self._past, []
         for h in range(1, max(wanted) + 1):
@@ -297,99 +359,11 @@ class KernelForecaster(ForecastParameters):
             past = np.append(past, said[-1])
         return [said[h - 1] for h in wanted]
 
-    # --- what is given ---
-
-    def _fitted(self) -> None:
-        if not hasattr(self, "models_"):
-            raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet. Call 'fit' first.")
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "models_")
-
-    def _given(self, y: Any, X: Any, begin: bool = False) -> tuple[Array, Array, Clock | None]:
-        """Values, exogenous rows, and the clock after them; missing steps are NaN."""
-        index: Any = getattr(y, "index", None)
-        values = check_array(
-            np.atleast_1d(y), dtype=np.float64, ensure_2d=False, ensure_all_finite="allow-nan", input_name="y"
-        )
-        if values.ndim != 1:
-            raise ValueError(f"y has shape {values.shape}: give one series, (n,)")
-        rows = self._exogenous(X, len(values), begin)
-        if begin:
-            clock = Clock.of(index, self.freq)
-            if clock is None:
-                return values, rows, None
-            clock = Clock(str(index[0]), clock.step, clock.periods).moved(-1)
-        else:
-            clock = self._clock
-            if clock is None or callable(index) or index is None:
-                return values, rows, None if clock is None else clock.moved(len(values))
-        places = clock.places(index)
-        whole, outside = np.full(places[-1], np.nan), np.zeros((places[-1], rows.shape[1]))
-        at = np.array(places) - 1
-        whole[at], outside[at] = values, rows
-        if rows.shape[1] and len(at) < len(whole):
-            raise ValueError(f"X has no values for the step {clock.at(int(np.flatnonzero(np.isnan(whole))[0]) + 1)!s}")
-        return whole, outside, clock.moved(places[-1])
-
-    def _exogenous(self, X: Any, n: int, begin: bool = False) -> Array:
-        names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
-        rows = np.zeros((n, 0))
-        if X is not None:
-            values = check_array(np.atleast_2d(X) if n == 1 else X, dtype=np.float64, input_name="X")
-            rows = values
-        if begin:
-            self._n_outside, self._names = rows.shape[1], names
-        elif rows.shape[1] != self._n_outside:
-            raise ValueError(f"X has {rows.shape[1]} exogenous columns and the forecaster learned {self._n_outside}")
-        elif names is not None and self._names is not None and names != self._names:
-            other = next(a for a, b in zip(names, self._names, strict=True) if a != b)
-            hint = did_you_mean(other, self._names)
-            raise ValueError(f"X has the column {other!r}{hint}: give {', '.join(self._names)} in this order")
-        if len(rows) != n:
-            raise ValueError(f"X has {len(rows)} rows and y has {n}")
-        return rows
-
-    def _asked(self, horizons: Any, X: Any) -> tuple[list[int], Array]:
-        """Steps to forecast, and exogenous values of all steps up to the last."""
-        self._fitted()
-        steps = self.horizons_ if horizons is None else _steps(horizons, "horizons", alone=True)
-        furthest = max(steps)
-        if X is None and self._n_outside:
-            raise ValueError(f"the forecaster learned {self._n_outside} exogenous columns: give X of the next steps")
-        if X is not None and self._clock is not None and hasattr(X, "loc"):
-            for h in range(1, furthest + 1):
-                if self._clock.at(h) not in X.index:
-                    raise ValueError(f"X has no row for {self._clock.at(h)!s}, {h} steps ahead")
-            X = X.loc[self._clock.future(list(range(1, furthest + 1)))]
-        given = furthest if X is None else min(len(X), furthest)
-        rows = self._exogenous(None if X is None else X[:furthest], given)
-        if len(rows) < furthest:
-            raise ValueError(f"X has {len(rows)} rows and the forecast is {furthest} steps ahead: give one a step")
-        return steps, rows
-
-    def _labelled(self, values: Array, steps: list[int]) -> Any:
-        if self._clock is None:
-            return values
-        import pandas
-
-        return pandas.Series(values, index=self._clock.future(steps))
-
     _lags: NDArray[np.int64]
+    _one_step: bool
     _ahead: list[int]
     _past: Array
     _errors: list[list[float]]
     _said: list[list[float]]
-    _clock: Clock | None
-    _n_outside: int
-    _names: list[str] | None
-
-
-def _steps(horizons: Any, what: str, alone: bool = False) -> list[int]:
-    """Steps ahead as a list: 1 to a number, or `alone` that number, or those given."""
-    one = isinstance(horizons, Integral) and not isinstance(horizons, bool)
-    given = ([int(horizons)] if alone else list(range(1, int(horizons) + 1))) if one else horizons
-    values = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else []
-    if not values or not all(isinstance(h, Integral) and int(h) >= 1 for h in values):
-        raise ValueError(f"{what}={horizons!r} must be a number of steps ahead, 1 or more, or several")
-    return sorted({int(h) for h in values}) if not alone else [int(h) for h in values]
+    _loss: float
+    _judged: float
