@@ -35,6 +35,7 @@ WORK = {
     "large": "large",
     "river": "tracks",
     "front": "front",
+    "forecast": "forecast",
 }
 ON_TWO = ("batch", "predict")  # work that has threads
 ORDER = [name for work in WORK for name in (work, f"{work}, two threads")]
@@ -48,7 +49,7 @@ def section(name: str, options: argparse.Namespace, threads: int) -> Iterator[st
     if not two:
         yield from (module.ABOUT, "")
     rounds = 1 if mode == "quick" else 3
-    if name in ("scaling", "river", "front"):
+    if name in ("scaling", "river", "front", "forecast"):
         yield from module.table(mode, rounds)
         yield ""
         return

@@ -46,7 +46,16 @@ NOTES = {
 def machine(threads: int) -> str:
     """The machine, and the versions of the rivals."""
     found = []
-    for name in ("numpy", "scikit-learn", "river", "lightgbm", "krls", "libsvm-official"):
+    for name in (
+        "numpy",
+        "scikit-learn",
+        "river",
+        "lightgbm",
+        "krls",
+        "libsvm-official",
+        "statsforecast",
+        "skforecast",
+    ):
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             found.append(f"{name} {importlib.metadata.version(name)}")
     header = Path("/usr/include/dlib/revision.h")

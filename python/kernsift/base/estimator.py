@@ -84,6 +84,12 @@ class Estimator(CheckedParameters):
         ----------
         **params : dict
             Those of an estimator inside by its name and two underscores, such as ``estimator__gamma``.
+
+        Examples
+        --------
+        >>> from kernsift import LSSVMRegressor
+        >>> LSSVMRegressor().set_params(alpha=0.5).alpha
+        0.5
         """
         known = self._get_param_names()
         unknown = next((name for name in params if name.partition("__")[0] not in known), None)

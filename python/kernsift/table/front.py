@@ -43,9 +43,8 @@ class Front(FrontParameters):
 
     def _candidate(self, family: Any, **how: Any) -> Any:
         own = {name: getattr(self, name) for name in _OWN if name in _has(family)}
-        model = family(kernel="auto", gamma="learn", **own, **how)
+        model, given = family(kernel="auto", gamma="learn", **own, **how), self.settings or {}
         model._takes_missing = True
-        given = {} if self.settings is None else self.settings
         known = sorted(set().union(*(_has(one) for one in self._families)) - set(_OWN))
         for name in given:
             if name in self._get_param_names():
