@@ -1,4 +1,4 @@
-"""What a forecaster is given: values and exogenous rows with or without labels, and the steps that are asked for."""
+"""What a forecaster is given: values and exogenous rows with or without labels, and the requested steps."""
 
 from __future__ import annotations
 
