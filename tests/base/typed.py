@@ -1,5 +1,7 @@
 """A script as a user types it: ``mypy --strict`` reads it, and so does pyright (tests/base/test_typed.py)."""
 
+# pyright: strict
+
 from __future__ import annotations
 
 from typing import Any, assert_type
@@ -30,4 +32,9 @@ stream = OnlineLSSVMRegressor(max_basis=20)
 stream.update(X[0], float(y[0]))
 classes = OnlineLSSVMClassifier(max_basis=20).partial_fit(X, y > 0)
 assert_type(classes.predict_log_proba(X), NDArray[np.float64])
+table = KernelRegressor(validation="time", random_state=np.random.RandomState(0))
+few = SubsetLSSVMRegressor(kernel="matern32", gamma="learn", alpha="loo", basis="kmeans", noise="input", size="max")
+followed = stream.prequential(X, y, coverage=0.9)
+assert_type(followed.error, NDArray[np.float64])
+assert_type(fitted.n_basis_, int)
 forecaster = KernelForecaster(lags=3, horizons=[1, 2], strategy="direct").fit(y).update(0.5)

@@ -1,5 +1,7 @@
 """Every verb of kernsift.blocks, typed: `mypy --strict` accepts it, and it runs."""
 
+# pyright: strict
+
 from __future__ import annotations
 
 import tempfile

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,7 @@ from ..io.plain import record
 from .arrays import Array
 from .estimator import Estimator
 from .threads import n_threads
+from .types import KernelSetting
 from .validation import validate_data
 from .warp import Warp, widths_of
 
@@ -92,9 +93,9 @@ class Expansion(Estimator):
     _takes_missing = False  # whether NaN in a table of numbers is a missing value
     _in_single = False  # whether rows of float32 are predicted in single precision
     _to_judge = False  # whether errors on rows held out are wanted where there is nothing to choose
-    keep: str = "all"  # or "predict": what a fit leaves
+    keep: Literal["all", "predict"] = "all"  # or "predict": what a fit leaves
     n_jobs: int | None = None
-    kernel: str
+    kernel: KernelSetting
     max_basis: Any = None
     # attributes that `fit` leaves behind
     _former: tuple[str, ...] = ("learned_gamma_", "search_", "_notes", "_only_predicts", "_temperature")

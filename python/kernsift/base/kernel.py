@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from .._core import Kernel, kernel_table
 from .arrays import Array
 from .columns import Columns, coordinate_names
+from .types import GammaSetting, KernelSetting
 from .validation import NOT_NEGATIVE, POSITIVE, Interval, StrOptions
 from .warp import Warp
 
@@ -49,8 +50,10 @@ def parameters(kind: type[T]) -> type[T]:
 class KernelParameters:
     """Parameters of every estimator with a kernel."""
 
-    kernel: str = parameter(set(KERNELS), default="rbf")
-    gamma: str | float | ArrayLike | Warp = parameter(set(SCALES), POSITIVE, "array-like", Warp, default="scale")
+    kernel: KernelSetting = parameter(set(KERNELS), default="rbf")
+    gamma: GammaSetting | float | ArrayLike | Warp = parameter(
+        set(SCALES), POSITIVE, "array-like", Warp, default="scale"
+    )
     degree: int = parameter(Interval(Integral, 1, 1000, closed="both"), default=3)
     coef0: float = parameter(NOT_NEGATIVE, default=1.0)
 
@@ -61,7 +64,7 @@ class KernelParameters:
 class LearningParameters(KernelParameters):
     """Those of an estimator that can learn its metric: `widths.learn_gamma.learned_width` finds it."""
 
-    gamma: str | float | ArrayLike | Warp = parameter(
+    gamma: GammaSetting | float | ArrayLike | Warp = parameter(
         {"learn", "warp", *SCALES}, POSITIVE, "array-like", Warp, default="scale"
     )
 

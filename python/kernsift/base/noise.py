@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ _INDEPENDENT = 1e-8
 class NoiseParameter:
     """The parameter of regressors whose noise may depend on the input."""
 
-    noise: str = parameter({"auto", "constant", "input"}, default="auto")
+    noise: Literal["auto", "constant", "input"] = parameter({"auto", "constant", "input"}, default="auto")
 
 
 @record("NoiseField")

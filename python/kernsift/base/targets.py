@@ -19,6 +19,7 @@ from .kernel import parameter, parameters, warn_of_scales
 from .memory import check_memory
 from .probabilities import log_softmax, softmax
 from .rows import Rows as Rows
+from .types import RandomState
 from .validation import (
     ROWS,
     as_targets,
@@ -162,7 +163,9 @@ class Regression(RegressorMixin, Supervised):
         mean, variance = self._mean_and_variance(rows)
         return in_precision_of(X, self._columns(mean), self._columns(np.sqrt(variance) * self._std_factors(rows, mean)))
 
-    def sample_y(self, X: ArrayLike, n_samples: int = 1, random_state: Any = 0, *, noise: bool = True) -> NDArray[Any]:
+    def sample_y(
+        self, X: ArrayLike, n_samples: int = 1, random_state: RandomState = 0, *, noise: bool = True
+    ) -> NDArray[Any]:
         """Draw new observations at the rows, jointly.
 
         Parameters
@@ -199,7 +202,7 @@ class Regression(RegressorMixin, Supervised):
 class ClassWeights:
     """The parameter of all classifiers."""
 
-    class_weight: dict[Any, float] | str | None = parameter(dict, {"balanced"}, None, default=None)
+    class_weight: dict[Any, float] | Literal["balanced"] | None = parameter(dict, {"balanced"}, None, default=None)
 
 
 class Classification(ClassifierMixin, ClassWeights, Supervised):

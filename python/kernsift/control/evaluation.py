@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 
 from ..base.arrays import Array
 from ..base.left_out import normal_quantile
+from ..base.types import GammaSetting, KernelName, RandomState
 from ..base.validation import check_array
 from ..stream.lstd import KernelLSTD
 from .lspi import KernelLSPI, action_values
@@ -61,13 +62,13 @@ def evaluate_policy(
     interval: str | None = None,
     coverage: float = 0.9,
     n_bootstrap: int = 100,
-    kernel: str = "matern52",
-    gamma: str | float | ArrayLike = "standard",
+    kernel: KernelName = "matern52",
+    gamma: GammaSetting | float | ArrayLike = "standard",
     action_gamma: float | None = 0.3,
     alpha: float = 0.1,
     max_basis: int = 800,
     novelty_tol: float = 1e-3,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> PolicyValue:
     """Estimate what a policy is worth from transitions of another: LSTD-Q on kernels.
 

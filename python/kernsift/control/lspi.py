@@ -15,6 +15,7 @@ from .. import _core
 from ..base.arrays import Array
 from ..base.estimator import Estimator
 from ..base.kernel import SCALES, KernelParameters, parameter, parameters, resolve_gamma
+from ..base.types import GammaSetting, KernelName, RandomState
 from ..base.validation import (
     COUNT,
     NOT_NEGATIVE,
@@ -33,15 +34,15 @@ from .pairs import KERNELS, PARTS, Batch, Coding, check_batch, coding, declared,
 class ActionValueParameters(KernelParameters):
     """Parameters of action values on kernels."""
 
-    kernel: str = parameter(set(KERNELS), default="rbf")
-    gamma: str | float | ArrayLike = parameter(set(SCALES), POSITIVE, "array-like", default="standard")
+    kernel: KernelName = parameter(set(KERNELS), default="rbf")
+    gamma: GammaSetting | float | ArrayLike = parameter(set(SCALES), POSITIVE, "array-like", default="standard")
     alpha: float = parameter(POSITIVE, default=0.1)
     discount: float = parameter(Interval(Real, 0, 1, closed="both"), default=0.99)
     actions: ArrayLike | int | None = parameter("array-like", COUNT, None, default=None)
     action_gamma: float | None = parameter(NOT_NEGATIVE, None, default=None)
     max_basis: int = parameter(COUNT, default=300)
     novelty_tol: float = parameter(NOT_NEGATIVE, default=1e-3)
-    random_state: Any = parameter("random_state", default=None)
+    random_state: RandomState = parameter("random_state", default=None)
 
 
 @parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,7 @@ from ..base.left_out import LeftOut
 from ..base.probabilities import fit_temperature, softmax
 from ..base.sets import LeftOutSets
 from ..base.targets import Rows
+from ..base.types import GammaSetting, RandomState
 from ..base.validation import (
     POSITIVE,
     check_rows,
@@ -67,15 +68,15 @@ class BatchLSSVM(Racing, Expansion):
     ``loo_grid(weight, alphas)``, and takes the model over from it (`_take`).
     """
 
-    gamma: str | float | ArrayLike | Warp = parameter(
+    gamma: GammaSetting | float | ArrayLike | Warp = parameter(
         {"learn", "warp", *SCALES}, POSITIVE, "array-like", Warp, {"loo"}, default="scale"
     )
-    alpha: float | str = parameter(POSITIVE, {"loo"}, default=0.1)
+    alpha: float | Literal["loo"] = parameter(POSITIVE, {"loo"}, default=0.1)
     alphas: ArrayLike | None = parameter("array-like", None, default=None)
     gammas: ArrayLike | None = parameter("array-like", None, default=None)
     robust: bool = parameter("boolean", default=False)
     fit_intercept: bool = parameter("boolean", default=True)
-    random_state: Any = parameter("random_state", default=None)
+    random_state: RandomState = parameter("random_state", default=None)
 
     _ridge_of_widths = False  # whether the ridge is that of learned widths (of `KernelRegressor`)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,8 +45,8 @@ def first_basis(kernel: _core.Kernel, X: Array, max_start: int | None, random_st
 class _SparseLSSVM(BatchLSSVM):
     """Pruning of the kernels of a fit."""
 
-    method: str = parameter(set(METHODS), default="isls")
-    pruning: str = parameter(set(PRUNINGS), default="cost")
+    method: Literal["isls", "sls"] = parameter(set(METHODS), default="isls")
+    pruning: Literal["cost", "coefficient"] = parameter(set(PRUNINGS), default="cost")
     step: int | float = parameter(COUNT, Interval(RealNotInt, 1e-9, 1, closed="neither"), default=1)
     max_basis: int | None = parameter(COUNT, None, default=100)
     tol: float | None = parameter(NOT_NEGATIVE, None, default=None)

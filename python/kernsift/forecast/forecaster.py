@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
@@ -102,7 +103,7 @@ class KernelForecaster(Given):
             new._clock = clock
         return self
 
-    def update(self, y: Any, X: Any = None) -> Self:
+    def update(self, y: ArrayLike, X: ArrayLike | None = None) -> Self:
         """Learn the next value, or the next values.
 
         Parameters
@@ -255,7 +256,7 @@ class KernelForecaster(Given):
 
     # --- forecasts ---
 
-    def predict(self, horizons: Any = None, X: ArrayLike | None = None) -> Any:
+    def predict(self, horizons: int | Iterable[int] | None = None, X: ArrayLike | None = None) -> Any:
         """Forecast the values some steps ahead.
 
         Parameters
@@ -279,7 +280,9 @@ class KernelForecaster(Given):
             return self._recursive(outside, steps)
         return [float(self.models_[k].predict_one(row)) + base for k, row, base in self._rows_of(steps, outside)]
 
-    def predict_interval(self, horizons: Any = None, X: ArrayLike | None = None, coverage: float = 0.9) -> Any:
+    def predict_interval(
+        self, horizons: int | Iterable[int] | None = None, X: ArrayLike | None = None, coverage: float = 0.9
+    ) -> Any:
         """Return an interval for the value some steps ahead.
 
         Of "direct" those of the streams, which follow the values that were outside and inside; of "recursive" as wide

@@ -21,12 +21,12 @@ from .clock import Clock
 class ForecastParameters(Estimator):
     """Parameters of the forecaster."""
 
-    lags: Any = parameter(Integral, "array-like", default=12)
-    horizons: Any = parameter(Integral, "array-like", default=1)
+    lags: int | Iterable[int] = parameter(Integral, "array-like", default=12)
+    horizons: int | Iterable[int] = parameter(Integral, "array-like", default=1)
     strategy: Literal["auto", "direct", "recursive"] = parameter({"auto", "direct", "recursive"}, default="auto")
     difference: bool | Literal["auto"] = parameter("boolean", {"auto"}, default="auto")
     freq: str | None = parameter(str, None, default=None)
-    estimator: Any = parameter(OnlineLSSVMRegressor, None, default=None)
+    estimator: OnlineLSSVMRegressor | None = parameter(OnlineLSSVMRegressor, None, default=None)
 
 
 class Given(ForecastParameters):

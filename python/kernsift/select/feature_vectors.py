@@ -15,6 +15,7 @@ from ..base.canonical import Canonical, canonical_rows, draw_seed
 from ..base.estimator import Estimator, is_float32
 from ..base.kernel import KERNELS, KernelParameters, parameter, parameters
 from ..base.memory import ROW_VECTORS, check_memory
+from ..base.types import KernelSetting, RandomState
 from ..base.validation import (
     COUNT,
     NOT_NEGATIVE,
@@ -97,14 +98,14 @@ class FeatureVectorSelector(KernelParameters, ClassNamePrefixFeaturesOutMixin, T
     (400, 30)
     """
 
-    kernel: Any = parameter({*KERNELS, "precomputed"}, callable, default="rbf")
+    kernel: KernelSetting = parameter({*KERNELS, "precomputed"}, callable, default="rbf")
     n_components: int = parameter(COUNT, default=100)
     n_candidates: int | None = parameter(COUNT, None, default=59)
     n_eval: int | None = parameter(COUNT, None, default=59)
     candidate_tol: float = parameter(Interval(Real, 0, 1, closed="left"), default=1e-08)
     reconstruction_tol: float = parameter(NOT_NEGATIVE, default=0.0)
     cache_size: float = parameter(NOT_NEGATIVE, default=200)
-    random_state: Any = parameter("random_state", default=None)
+    random_state: RandomState = parameter("random_state", default=None)
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -220,7 +220,7 @@ categorical_features, periods, keep, random_state
     True
     """
 
-    basis: str = parameter({"per-class", "shared"}, default="per-class")
+    basis: Literal["per-class", "shared"] = parameter({"per-class", "shared"}, default="per-class")
 
     def _fit_rows(self, rows: Rows) -> None:
         if self._flat or self.basis == "shared":

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +17,7 @@ from ..base.expansion import Expansion, KernelExpansion
 from ..base.kernel import parameter, parameters, wants_learning
 from ..base.memory import ROW_VECTORS, check_memory
 from ..base.threads import n_threads
+from ..base.types import RandomState
 from ..base.validation import (
     COUNT,
     NOT_NEGATIVE,
@@ -48,12 +50,12 @@ def _check_columns(kernel: Any, X: Array) -> None:
 class ForwardParameters(Racing):
     """Parameters of the OROLS estimators."""
 
-    gammas: Any = parameter("array-like", None, default=None)
-    selection: str = parameter({"residual", "error-reduction"}, default="residual")
+    gammas: Sequence[float | ArrayLike] | NDArray[Any] | None = parameter("array-like", None, default=None)
+    selection: Literal["residual", "error-reduction"] = parameter({"residual", "error-reduction"}, default="residual")
     n_candidates: int | None = parameter(COUNT, None, default=None)
     candidates: ArrayLike | None = parameter("array-like", None, default=None)
-    alpha: float | str = parameter(NOT_NEGATIVE, {"gcv"}, default="gcv")
-    stop: str | None = parameter({"gcv", "alpha"}, None, default="gcv")
+    alpha: float | Literal["gcv"] = parameter(NOT_NEGATIVE, {"gcv"}, default="gcv")
+    stop: Literal["gcv", "alpha"] | None = parameter({"gcv", "alpha"}, None, default="gcv")
     patience: int = parameter(COUNT, default=10)
     tol: float = parameter(Interval(Real, 0, 1, closed="left"), default=0.0001)
     max_basis: int | float | None = parameter(COUNT, Interval(RealNotInt, 0, 1, closed="right"), None, default=500)
@@ -62,7 +64,7 @@ class ForwardParameters(Racing):
     fit_intercept: bool = parameter("boolean", default=True)
     cache_size: float = parameter(NOT_NEGATIVE, default=200)
     n_jobs: int | None = parameter(Integral, None, default=None)
-    random_state: Any = parameter("random_state", default=None)
+    random_state: RandomState = parameter("random_state", default=None)
 
 
 class OROLSBase(ForwardParameters, Expansion):

@@ -8,7 +8,7 @@ and a row of weight two is the row twice.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from .. import _core
 from ..base.arrays import Array
 from ..base.memory import ROW_VECTORS, check_memory
+from ..base.types import KernelName
 from ..base.warp import Warp, widths_of
 from ..subset.pruned import prune
 from .orols import OROLSRegressor
@@ -128,7 +129,7 @@ def _orols(task: Task) -> Chosen:
     """Forward selection by orthogonal least squares, the largest residual next."""
     rows, kernel = task.rows, task.kernel
     model = OROLSRegressor(
-        kernel=kernel.name,
+        kernel=cast(KernelName, kernel.name),
         gamma=widths_of(kernel),
         degree=kernel.degree,
         coef0=kernel.coef0,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from ..base.kernel import KERNELS, KernelParameters, parameter, parameters
 from ..base.objects import Objects
 from ..base.targets import Rows
+from ..base.types import KernelSetting, RandomState
 from ..base.validation import COUNT, NOT_NEGATIVE, Interval, check_array, check_weights, transaction
 from .online import OnlineLSSVMRegressor
 from .parameters import LEAST_MEMORY
@@ -22,16 +23,16 @@ ON_FULL = ("stop", "drop-oldest", "prune")
 class KRLSParameters(KernelParameters):
     """Parameters of `KRLSRegressor`."""
 
-    kernel: Any = parameter(set(KERNELS), callable, default="rbf")
+    kernel: KernelSetting = parameter(set(KERNELS), callable, default="rbf")
     novelty_tol: float = parameter(Interval(Real, 0, 1, closed="left"), default=1e-3)
     max_basis: int | None = parameter(COUNT, None, default=None)
-    alpha: float | str = parameter(NOT_NEGATIVE, default=0.0)
+    alpha: float | Literal["auto", "gcv"] = parameter(NOT_NEGATIVE, default=0.0)
     on_full: str = parameter(set(ON_FULL), default="stop")
-    forgetting: float | str | ArrayLike = parameter(
+    forgetting: float | Literal["auto"] | ArrayLike = parameter(
         Interval(Real, LEAST_MEMORY, 1, closed="both"), "array-like", default=1.0
     )
     n_jobs: int | None = None
-    random_state: Any = parameter("random_state", default=None)
+    random_state: RandomState = parameter("random_state", default=None)
 
 
 class KRLSRegressor(KRLSParameters, OnlineLSSVMRegressor):
@@ -171,7 +172,7 @@ class KRLSRegressor(KRLSParameters, OnlineLSSVMRegressor):
         self._check_unchanged_params()
         objects = self.columns_
         w = objects.row(self, x)
-        own = float(self.kernel(x, x))
+        own = float(objects.kernel(x, x))
         left = own - float(w @ w)
         if not np.isfinite(own) or left < -1e-8 * own:
             raise ValueError(f"the kernel is not positive semidefinite: k(x, x) is {own:.3g} of {x!r:.40}")

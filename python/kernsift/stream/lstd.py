@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from numbers import Real
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +13,8 @@ from sklearn.base import clone
 from .. import _core
 from ..base.arrays import Array
 from ..base.estimator import in_precision_of
-from ..base.kernel import SCALES, KernelParameters, make_kernel, parameter, parameters
+from ..base.kernel import SCALES, KernelParameters, kernel_name, make_kernel, parameter, parameters
+from ..base.types import GammaSetting, RandomState
 from ..base.validation import (
     COUNT,
     NOT_NEGATIVE,
@@ -135,20 +136,22 @@ class KernelLSTD(KernelParameters, CoreModel):
     (True, True)
     """
 
-    gamma: str | float | ArrayLike | Warp = parameter({"learn", *SCALES}, POSITIVE, "array-like", Warp, default="scale")
+    gamma: GammaSetting | float | ArrayLike | Warp = parameter(
+        {"learn", *SCALES}, POSITIVE, "array-like", Warp, default="scale"
+    )
     alpha: float = parameter(POSITIVE, default=0.1)
     discount: float = parameter(Interval(Real, 0, 1, closed="both"), default=0.99)
     trace_decay: float = parameter(Interval(Real, 0, 1, closed="both"), default=0.0)
     max_basis: int | None = parameter(COUNT, None, default=500)
     novelty_tol: float = parameter(NOT_NEGATIVE, default=0.01)
     usefulness_tol: float = parameter(NOT_NEGATIVE, default=0.0001)
-    admission: str = parameter(set(ADMISSIONS), default="novelty")
-    criterion: str = parameter({"lstd", "brm"}, default="lstd")
-    solver: str = parameter({"lstd", "lspe"}, default="lstd")
+    admission: Literal["product", "two-part", "per-sample", "novelty"] = parameter(set(ADMISSIONS), default="novelty")
+    criterion: Literal["lstd", "brm"] = parameter({"lstd", "brm"}, default="lstd")
+    solver: Literal["lstd", "lspe"] = parameter({"lstd", "lspe"}, default="lstd")
     forgetting: float = parameter(Interval(Real, 1e-6, 1, closed="both"), default=1.0)
     basis: ArrayLike | None = parameter("array-like", None, default=None)
     uncertainty: bool = parameter("boolean", default=True)
-    random_state: Any = parameter("random_state", default=None)
+    random_state: RandomState = parameter("random_state", default=None)
 
     _cut = False  # the last transition was the last before its episode was cut off
 
@@ -222,7 +225,7 @@ class KernelLSTD(KernelParameters, CoreModel):
                 future = first.fit(S, r, S_next, **dict(zip(FLAGS, flags, strict=True))).predict(block.S_next)
                 targets = block.r + self.discount * np.where(block.terminal, 0.0, future)
                 new.learned_gamma_ = dict(
-                    learn_gamma(block.S, targets, kernel=self.kernel, random_state=self.random_state)
+                    learn_gamma(block.S, targets, kernel=kernel_name(self), random_state=self.random_state)
                 )
             new._learn_block(block)
             if self.forgetting == 1:

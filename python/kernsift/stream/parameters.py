@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _core
-from ..base.kernel import SCALES, TABLE, LearningParameters, parameter, parameters, wants_learning
+from ..base.kernel import SCALES, TABLE, LearningParameters, kernel_name, parameter, parameters, wants_learning
 from ..base.memory import check_memory
 from ..base.targets import Rows
+from ..base.types import GammaSetting, RandomState
 from ..base.validation import COUNT, NOT_NEGATIVE, POSITIVE, Interval
 from ..base.warp import Warp
 from ..widths.learn_gamma import check_kernel
@@ -32,28 +33,28 @@ ENGINES = {"orthonormal": _core.OnlineLSSVM, "inverse": _core.OnlineInverse}
 class StreamParameters(LearningParameters):
     """Parameters of the online estimators."""
 
-    gamma: str | float | ArrayLike | Warp = parameter(
+    gamma: GammaSetting | float | ArrayLike | Warp = parameter(
         {"auto", "learn", "warp", *SCALES}, POSITIVE, "array-like", Warp, default="auto"
     )
-    alpha: float | str = parameter(NOT_NEGATIVE, {"auto", "gcv"}, default="auto")
+    alpha: float | Literal["auto", "gcv"] = parameter(NOT_NEGATIVE, {"auto", "gcv"}, default="auto")
     max_basis: int | None = parameter(COUNT, None, default=500)
     novelty_tol: float = parameter(NOT_NEGATIVE, default=0.01)
     usefulness_tol: float = parameter(NOT_NEGATIVE, default=0.0001)
-    admission: str = parameter(set(ADMISSIONS), default="product")
+    admission: Literal["product", "two-part", "per-sample", "novelty"] = parameter(set(ADMISSIONS), default="product")
     fit_intercept: bool = parameter("boolean", default=True)
-    engine: str = parameter(set(ENGINES), default="orthonormal")
-    swap_until: int | str | None = parameter(COUNT, {"auto"}, None, default="auto")
-    exact_rows: int | str = parameter(Interval(Integral, 0, None, closed="left"), {"auto"}, default="auto")
+    engine: Literal["orthonormal", "inverse"] = parameter(set(ENGINES), default="orthonormal")
+    swap_until: int | Literal["auto"] | None = parameter(COUNT, {"auto"}, None, default="auto")
+    exact_rows: int | Literal["auto"] = parameter(Interval(Integral, 0, None, closed="left"), {"auto"}, default="auto")
     oversample: int = parameter(COUNT, default=1)
     hysteresis: float = parameter(Interval(Real, 0, 1, closed="right"), default=1.0)
-    forgetting: float | str | ArrayLike = parameter(
+    forgetting: float | Literal["auto"] | ArrayLike = parameter(
         Interval(Real, LEAST_MEMORY, 1, closed="both"), {"auto"}, "array-like", default="auto"
     )
-    linear: bool | str = parameter("boolean", {"auto"}, default="auto")
+    linear: bool | Literal["auto"] = parameter("boolean", {"auto"}, default="auto")
     learn_rows: int = parameter(COUNT, default=1000)
     window: int | None = parameter(Interval(Integral, 2, None, closed="left"), None, default=None)
     n_jobs: int | None = parameter(Integral, None, default=None)
-    random_state: Any = parameter("random_state", default=None)
+    random_state: RandomState = parameter("random_state", default=None)
     verbose: int | bool = parameter("verbose", default=0)
 
 
@@ -205,7 +206,7 @@ class OnlineParameters(StreamParameters, CoreModel):
                 "engine='orthonormal', or give alpha as a number"
             )
         if wants_learning(self.gamma):
-            check_kernel(self.kernel)
+            check_kernel(kernel_name(self))
             if not self._beyond_the_papers():
                 raise ValueError(
                     f"gamma={self.gamma!r} goes beyond the papers and engine='inverse' is their literal form: use "

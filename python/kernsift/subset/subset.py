@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from numpy.typing import ArrayLike, NDArray
 
@@ -300,7 +300,7 @@ random_state
     array([1, 2])
     """
 
-    loss: str = parameter({"squared", "auto"}, default="squared")
+    loss: Literal["squared", "auto"] = parameter({"squared", "auto"}, default="squared")
 
     def fit_batches(
         self,

@@ -15,6 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from ..base.arrays import Array
 from ..base.kernel import parameters
 from ..base.targets import ClassWeights
+from ..base.types import RandomState
 from ..base.validation import did_you_mean, fit_context, forget, is_empty_block, transaction
 from ..dense.lssvm import LSSVMClassifier, LSSVMRegressor
 from ..subset.subset import SubsetLSSVMClassifier, SubsetLSSVMRegressor
@@ -38,8 +39,6 @@ class Front(FrontParameters):
 
     _families: ClassVar[tuple[Any, Any]]  # few kernels, a kernel on every row
     model_: Any
-
-    # --- the choice ---
 
     def _candidate(self, family: Any, **how: Any) -> Any:
         own = {name: getattr(self, name) for name in _OWN if name in _has(family)}
@@ -279,7 +278,9 @@ class KernelRegressor(RegressorMixin, Front):
         """
         return self._model().predict(X, return_std, return_cov)
 
-    def sample_y(self, X: ArrayLike, n_samples: int = 1, random_state: Any = 0, *, noise: bool = True) -> NDArray[Any]:
+    def sample_y(
+        self, X: ArrayLike, n_samples: int = 1, random_state: RandomState = 0, *, noise: bool = True
+    ) -> NDArray[Any]:
         """Draw new observations at the rows, jointly; see :meth:`SubsetLSSVMRegressor.sample_y`.
 
         Parameters
@@ -293,8 +294,7 @@ class KernelRegressor(RegressorMixin, Front):
         -------
         ndarray of shape (n_samples_X, n_samples) or (n_samples_X, n_outputs, n_samples)
         """
-        samples: NDArray[Any] = self._model().sample_y(X, n_samples, random_state, noise=noise)
-        return samples
+        return self._model().sample_y(X, n_samples, random_state, noise=noise)
 
     def predict_interval(self, X: ArrayLike, coverage: float = 0.9) -> tuple[Any, Any]:
         """Return an interval for a new observation at each row; see :meth:`SubsetLSSVMRegressor.predict_interval`.
@@ -308,8 +308,7 @@ class KernelRegressor(RegressorMixin, Front):
         -------
         lower, upper : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
-        lower, upper = self._model().predict_interval(X, coverage)
-        return lower, upper
+        return self._model().predict_interval(X, coverage)
 
     @available_if(_learns)
     @fit_context(prefer_skip_nested_validation=False)

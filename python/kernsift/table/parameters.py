@@ -7,6 +7,7 @@ from typing import Any
 
 from ..base.estimator import Estimator
 from ..base.kernel import parameter, parameters
+from ..base.types import RandomState, Validation
 from ..base.validation import Interval
 from ..widths.splits import WAYS
 
@@ -17,7 +18,7 @@ class FrontParameters(Estimator):
 
     small: bool = parameter("boolean", default=True)
     time_budget: float | None = parameter(Interval(Real, 0, None, closed="neither"), None, default=None)
-    validation: Any = parameter(set(WAYS), "array-like", default="random")
-    random_state: Any = parameter("random_state", default=None)
+    validation: Validation = parameter(set(WAYS), "array-like", default="random")
+    random_state: RandomState = parameter("random_state", default=None)
     n_jobs: int | None = parameter(Integral, None, default=None)
     settings: dict[str, Any] | None = parameter(dict, None, default=None)

@@ -18,6 +18,7 @@ from ..base.kernel import TABLE, ChosenKernel, kernel_name
 from ..base.memory import ROW_VECTORS, check_memory
 from ..base.targets import class_targets
 from ..base.threads import n_threads
+from ..base.types import RandomState
 from ..base.validation import Interval, StrOptions, as_targets, check_some_weight, check_weights
 from ..base.warp import Warp
 from .learn_warp import Curves
@@ -66,7 +67,7 @@ def learn_gamma(
     classification: bool | None = None,
     fit_intercept: bool = True,
     sample_weight: ArrayLike | None = None,
-    random_state: Any = None,
+    random_state: RandomState = None,
     callback: Callable[[dict[str, Any]], None] | None = None,
     warp: bool = False,
     n_jobs: int | None = None,

@@ -13,10 +13,10 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..base.arrays import Array
 from ..base.canonical import canonical_rows, canonical_table, draw_seed
@@ -24,6 +24,7 @@ from ..base.kernel import KERNELS as KNOWN
 from ..base.kernel import TABLE, ChosenKernel, LearningParameters, is_scale_free, parameter, parameters, wants_learning
 from ..base.targets import Rows
 from ..base.threads import n_threads
+from ..base.types import KernelSetting, Validation
 from ..base.validation import check_some_weight, forget
 from ..base.warp import Warp
 from .learn_gamma import N_LANDMARKS, N_ROWS, learn
@@ -414,11 +415,13 @@ def drop(entries: list[Entry]) -> list[Entry]:
 class RaceParameters(LearningParameters):
     """Those of an estimator that can choose its kernel and takes columns of every kind."""
 
-    kernel: Any = parameter({*KNOWN, "auto", "precomputed"}, callable, default="rbf")
-    validation: Any = parameter(set(WAYS), "array-like", default="random")
-    categorical_features: Any = parameter({"from_dtype"}, "array-like", default="from_dtype")
+    kernel: KernelSetting = parameter({*KNOWN, "auto", "precomputed"}, callable, default="rbf")
+    validation: Validation = parameter(set(WAYS), "array-like", default="random")
+    categorical_features: Literal["from_dtype"] | ArrayLike = parameter(
+        {"from_dtype"}, "array-like", default="from_dtype"
+    )
     periods: dict[Any, Any] | None = parameter(dict, None, default=None)
-    keep: str = parameter({"all", "predict"}, default="all")
+    keep: Literal["all", "predict"] = parameter({"all", "predict"}, default="all")
 
 
 class Racing(RaceParameters):
