@@ -69,7 +69,8 @@ def demo(rows: int, seed: int, path: Path | None, asked: bool) -> int:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` and return the exit code."""
     name = "kernsift" if argv is None and Path(sys.argv[0]).stem == "kernsift" else "python -m kernsift"
-    parser = argparse.ArgumentParser(prog=name, description=__doc__)
+    codes = "Exit codes: 0 done; 1 what was given is wrong, said on standard error; 2 wrong usage; 130 and 143 stopped."
+    parser = argparse.ArgumentParser(prog=name, description=__doc__, epilog=codes)
     parser.add_argument("--version", action="version", version=f"kernsift {kernsift.__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("info", help="versions, CPU level, threads", description=info.__doc__)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import kernsift
 import numpy as np
 import pytest
+from kernsift import datasets
 from kernsift.__main__ import main
 
 
@@ -138,8 +139,8 @@ def test_parquet(table, tmp_path):
     arrow = pytest.importorskip("pyarrow.csv", reason="needs pyarrow")
     path = tmp_path / "data.parquet"
     parquet.write_table(arrow.read_csv(table), path)
-    run("fit", path, "--target", "y", "--out", tmp_path / "a.npz", "--quiet")
-    run("fit", table, "--target", "y", "--out", tmp_path / "b.npz", "--quiet")
+    run("fit", path, "--target", "y", "--out", tmp_path / "a.npz", "--quiet", "--model", "subset")
+    run("fit", table, "--target", "y", "--out", tmp_path / "b.npz", "--quiet", "--model", "subset")
     assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
 
 
@@ -150,7 +151,7 @@ def test_settings_reach_the_estimator(table, tmp_path):
     model = kernsift.load(out)
     assert (model.max_basis, model.gamma, model.kernel, model.novelty_tol) == (7, 0.25, "matern32", 1e-4)
     assert model.n_samples_seen_ == 200
-    run("fit", table, "--target", "y", "--out", out, "--test", "0")
+    run("fit", table, "--target", "y", "--out", out, "--test", "0", "--model", "subset")
     X, _ = data()
     # "standard": as if every feature had variance one
     np.testing.assert_allclose(kernsift.load(out).gamma_, 1 / (2 * X.var(axis=0)))
@@ -177,7 +178,9 @@ def test_widths_of_a_fit_are_those_of_all_its_rows(model, gamma, tmp_path):
         (["--target", "y", "--features", "a,q"], "'q'"),
         (["--target", "y", "--features", "a,y"], "'y'"),
         (["--target", "y", "--alpha", "-1"], "alpha"),
-        (["--target", "y", "--set", "nonsense=1"], "no parameter 'nonsense'"),
+        (["--target", "y", "--set", "nonsense=1"], "'nonsense', no parameter"),
+        (["--target", "y", "--model", "subset", "--set", "gama=1"], "no parameter 'gama' (did you mean 'gamma'?)"),
+        (["--target", "y", "--set", "kernel=poly"], "did you mean 'polynomial'?"),
         (["--target", "y", "--set", "nonsense"], "NAME=VALUE"),
         (["--target", "y", "--test", "1"], "--test"),
         (["--target", "y", "--model", "krls", "--classes", "a,b"], "no classifier"),
@@ -205,7 +208,8 @@ def test_mistakes_are_named_and_nothing_is_written(arguments, said, table, tmp_p
 )
 def test_bad_tables_are_named(text, said, tmp_path):
     (tmp_path / "data.csv").write_text(text)
-    done = run("fit", tmp_path / "data.csv", "--target", "y", "--out", tmp_path / "m.npz", code=1)
+    out = tmp_path / "m.npz"
+    done = run("fit", tmp_path / "data.csv", "--target", "y", "--out", out, "--model", "subset", code=1)
     assert said in done.stderr
 
 
@@ -219,6 +223,65 @@ def test_other_exit_codes(table, tmp_path):
     assert "has no classes" in run("predict", tmp_path / "r.npz", table, "--proba", code=1).stderr
     (tmp_path / "bad.parquet").write_text("no")
     assert run("fit", tmp_path / "bad.parquet", "--target", "y", "--out", tmp_path / "m.npz", code=1).stderr
+
+
+HOUSES = ["area", "year of, say, construction", "storey", "lift", "place"]
+
+
+@pytest.fixture
+def houses(tmp_path):
+    """A table with texts, empty cells, and names with commas and quotes."""
+    X, y = datasets.houses(300, random_state=0)
+    path = tmp_path / "houses.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        write = csv.writer(file)
+        write.writerow([*HOUSES, 'the "price"'])
+        for row, price in zip(X.tolist(), y.tolist(), strict=True):
+            write.writerow(["" if value != value else value for value in row] + [price])
+    return path
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_the_default_is_the_front_door_and_takes_texts_and_empty_cells(houses, tmp_path):
+    out = tmp_path / "m.npz"
+    done = run("fit", houses, "--target", 'the "price"', "--out", out, "--set", "kernel=rbf", "--test", "0.2")
+    assert "KernelRegressor, saved as" in done.stdout
+    held = next(line for line in done.stdout.splitlines() if line.startswith("R2 on") and "held out" in line)
+    assert float(held.split()[-1]) > 0.8
+    model = kernsift.load(out)
+    assert model.feature_names_in_.tolist() == HOUSES
+    assert [column.kind for column in model.columns_.columns] == ["number"] * 3 + ["category"] * 2
+    X, _ = datasets.houses(300, random_state=0)
+    X[:, 3] = [str(value) for value in X[:, 3]]
+    found = list(csv.reader(io.StringIO(run("predict", out, houses, "--interval", "0.9").stdout)))
+    expected = np.column_stack([model.predict(X), *model.predict_interval(X, 0.9)])
+    np.testing.assert_array_equal(np.array(found[1:], dtype=float), expected)
+    other = tmp_path / "one.csv"  # columns of texts in which all cells are numbers, or in another order
+    other.write_text('place,lift,storey,"year of, say, construction",area\n7,,2,1990,100\nhill,True,2,,90\n')
+    assert len(column(run("predict", out, other).stdout)) == 2
+    other.write_text('place,lift,storey,"year of, say, construction",area\nhill,True,top,1990,100\n')
+    said = run("predict", out, other, code=1).stderr
+    assert "column 'storey'" in said
+    assert "'top'" in said
+    assert "did you mean 'area'" in run("fit", houses, "--target", "arae", "--out", out, code=1).stderr
+    quoted = '"year of, say, construction",place'
+    run("fit", houses, "--target", 'the "price"', "--out", out, "--features", quoted, "--set", "kernel=rbf")
+    assert kernsift.load(out).feature_names_in_.tolist() == ["year of, say, construction", "place"]
+
+
+def test_classes_of_the_front_door(houses, tmp_path):
+    out = tmp_path / "m.npz"
+    done = run("fit", houses, "--target", "place", "--out", out, "--set", "kernel=rbf", "--set", "max_basis=40")
+    assert "KernelClassifier" in done.stdout
+    found = list(csv.DictReader(io.StringIO(run("predict", out, houses, "--proba").stdout)))
+    assert list(found[0]) == ["prediction", "p(harbour)", "p(hill)", "p(mill)", "p(plain)"]
+    sets = list(csv.DictReader(io.StringIO(run("predict", out, houses, "--interval", "0.9").stdout)))
+    assert set(sets[0]) == {"prediction", "in(harbour)", "in(hill)", "in(mill)", "in(plain)"}
+
+
+def test_exit_codes_are_documented():
+    """0 and 1 are tested above, 2 by `test_other_exit_codes`, 130 and 143 where streams are stopped."""
+    assert all(f" {code}" in run("--help").stdout for code in (0, 1, 2, 130, 143))
 
 
 # --- stream
@@ -260,7 +323,7 @@ def test_stream_of_classes(tmp_path):
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 def test_intervals_and_sets_of_predict(table, tmp_path):
     out = tmp_path / "m.npz"
-    run("fit", table, "--target", "y", "--out", out, "--quiet")
+    run("fit", table, "--target", "y", "--out", out, "--quiet", "--model", "subset")
     found = list(csv.reader(io.StringIO(run("predict", out, table, "--interval", "0.9").stdout)))
     assert found[0] == ["prediction", "lower", "upper"]
     model, (X, _) = kernsift.load(out), data()
@@ -269,7 +332,7 @@ def test_intervals_and_sets_of_predict(table, tmp_path):
     np.testing.assert_array_equal(np.array(found[1:], dtype=float), expected)
     assert "coverage=1.5" in run("predict", out, table, "--interval", "1.5", code=1).stderr
     table.write_text(lines(labels=("up", "down")))
-    run("fit", table, "--target", "y", "--out", out, "--quiet")
+    run("fit", table, "--target", "y", "--out", out, "--quiet", "--model", "subset")
     found = list(csv.reader(io.StringIO(run("predict", out, table, "--interval", "0.9").stdout)))
     assert found[0] == ["prediction", "in(down)", "in(up)"]
     sets = kernsift.load(out).predict_set(X, 0.9)
@@ -392,8 +455,9 @@ def test_another_delimiter_gives_the_same_model(tmp_path, word, character):
     ]
     for name, between in (("comma.csv", ","), ("other.csv", character)):
         (tmp_path / name).write_text("\n".join(between.join(line) for line in lines) + "\n")
-    run("fit", tmp_path / "comma.csv", "--target", "y", "--out", tmp_path / "one.npz", "--quiet")
-    run("fit", tmp_path / "other.csv", "--target", "y", "--out", tmp_path / "two.npz", "--quiet", "--delimiter", word)
+    fit = ("--target", "y", "--quiet", "--model", "subset", "--out")
+    run("fit", tmp_path / "comma.csv", *fit, tmp_path / "one.npz")
+    run("fit", tmp_path / "other.csv", *fit, tmp_path / "two.npz", "--delimiter", word)
     assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
     one = run("predict", tmp_path / "one.npz", tmp_path / "comma.csv").stdout
     assert run("predict", tmp_path / "two.npz", tmp_path / "other.csv", "--delimiter", word).stdout == one

@@ -23,6 +23,7 @@ import kernsift
 from ..base.left_out import check_coverage
 from ..base.progress import progress
 from ..io.atomic_write import check_regular, whole_file
+from ..table.front import Front
 from . import table as _table
 from .models import MODELS, STREAMS, CommandError, classes_of, feature_names, make_model, print_facts
 from .stream import Stream
@@ -40,7 +41,12 @@ def add_commands(commands: Any) -> None:
     )
     fit.add_argument("table", type=Path)
     fit.add_argument("--out", type=Path, required=True, metavar="MODEL", help="file for kernsift.load")
-    fit.add_argument("--model", choices=MODELS, default="subset", help="default %(default)s")
+    fit.add_argument(
+        "--model",
+        choices=MODELS,
+        default="table",
+        help="default %(default)s: it chooses kernel, widths, size and ridge, and takes texts and empty cells",
+    )
     fit.add_argument("--test", type=float, default=0.1, metavar="PART", help="held out for the error (default 0.1)")
     _describe_model(fit)
     predict = commands.add_parser("predict", help="predict the rows of a table with a saved model")
@@ -111,9 +117,9 @@ def _describe_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--classes", metavar="A,B,...", help="labels: the target is a class (default: if it is text)")
     parser.add_argument(
         "--gamma",
-        default="standard",
         metavar="WIDTH",
-        help='a number, "scale", "median", "learn", "warp", or "standard": as if each had variance one (default)',
+        help='a number, "scale", "median", "learn", "warp", or "standard": as if each had variance one; default '
+        '"standard", of --model table "learn"',
     )
     parser.add_argument("--alpha", metavar="RIDGE", help="a number, or what the model offers (gcv, loo)")
     parser.add_argument("--max-basis", metavar="M", help="most kernels")
@@ -149,13 +155,14 @@ def _fit(options: argparse.Namespace) -> int:
     table = _table.read(options.table, options.delimiter)
     y = table.column(options.target)
     names = feature_names(options, list(table.columns))
-    X = table.matrix(names)
+    texts = {name for name in names if table.is_text(name)} if options.model == "table" else set()
+    X = table.rows(names, texts) if options.model == "table" else table.matrix(names)
     classes = classes_of(options, y)
     y = _checked_target(y, classes, options)
     held = np.random.default_rng(options.seed).random(len(X)) < options.test
     if held.all() or not held.any():
         held[:] = False
-    model = make_model(options, X[~held], classes)
+    model = make_model(options, X[~held], classes, [j for j, name in enumerate(names) if name in texts])
     begin = time.perf_counter()
     rows, targets = X[~held], y[~held]
     if options.model in STREAMS:
@@ -222,7 +229,14 @@ def _predict(options: argparse.Namespace) -> int:
     names = getattr(model, "feature_names_in_", None)
     if not hasattr(model, "predict") or names is None:
         raise CommandError(f"{options.model} was not saved by `python -m kernsift fit`: it does not know its columns")
-    X = _table.read(options.table, options.delimiter).matrix(names)
+    if isinstance(model, Front):
+        kinds = getattr(model, "columns_", None)  # none where all are numbers
+        texts = (
+            set() if kinds is None else {n for n, c in zip(names, kinds.columns, strict=True) if c.kind == "category"}
+        )
+        X = _table.read(options.table, options.delimiter, texts).rows(list(names), texts)
+    else:
+        X = _table.read(options.table, options.delimiter).matrix(names)
     header, columns = ["prediction"], [model.predict(X)]
     if options.std:
         if "return_std" not in inspect.signature(model.predict).parameters:

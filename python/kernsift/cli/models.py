@@ -6,6 +6,7 @@ import argparse
 import ast
 import csv
 import inspect
+from collections.abc import Sequence
 from typing import Any, TextIO
 
 import numpy as np
@@ -18,6 +19,7 @@ from ..base.kernel import SCALES, resolve_gamma
 
 #: Names on the command line: the regressor and the classifier of each.
 MODELS: dict[str, tuple[str, str | None]] = {
+    "table": ("KernelRegressor", "KernelClassifier"),
     "online": ("OnlineLSSVMRegressor", "OnlineLSSVMClassifier"),
     "krls": ("KRLSRegressor", None),
     "subset": ("SubsetLSSVMRegressor", "SubsetLSSVMClassifier"),
@@ -55,7 +57,10 @@ def classes_of(options: argparse.Namespace, y: NDArray[Any] | None) -> NDArray[A
     return np.unique(y) if y is not None and y.dtype.kind not in "fiub" else None
 
 
-def make_model(options: argparse.Namespace, X: Array, classes: NDArray[Any] | None) -> Any:
+def make_model(
+    options: argparse.Namespace, X: Array, classes: NDArray[Any] | None, categories: Sequence[int] = ()
+) -> Any:
+    """The estimator; `categories` are the places of columns of texts."""
     name = MODELS[options.model][classes is not None]
     if name is None:
         raise CommandError(f"--model {options.model} has no classifier; use another, or a numeric target")
@@ -68,8 +73,15 @@ def make_model(options: argparse.Namespace, X: Array, classes: NDArray[Any] | No
             raise CommandError(f"--set {entry}: write NAME=VALUE")
         values[key] = _literal(text)
     known = set(inspect.signature(kind).parameters)
+    if options.gamma is not None:
+        values.setdefault("gamma", _literal(options.gamma))
+    if options.model == "table":  # which chooses all this, and has it as settings of the model it chooses
+        settings = {key: values.pop(key) for key in list(values) if key not in known}
+        if categories:
+            settings["categorical_features"] = sorted({*settings.get("categorical_features", ()), *categories})
+        return kind(**{"random_state": options.seed, **values, "settings": settings or None})
     kind(**values)  # names a parameter that it has not
-    values.setdefault("gamma", _literal(options.gamma))
+    values.setdefault("gamma", "standard")
     if "random_state" in known:
         values.setdefault("random_state", options.seed)
     if options.model in STREAMS and str(values["gamma"]) in SCALES:  # not those of the first block learned

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.arrays import Array
+from ..base.words import did_you_mean
 
 
 class TableError(ValueError):
@@ -32,30 +33,48 @@ class Table:
     def column(self, name: str) -> NDArray[Any]:
         """The column of that name."""
         if name not in self.columns:
-            raise TableError(f"{self.source} has no column {name!r}: it has {', '.join(self.columns)}")
+            hint = did_you_mean(name, list(self.columns))
+            raise TableError(f"{self.source} has no column {name!r}{hint}: it has {', '.join(self.columns)}")
         return self.columns[name]
+
+    def is_text(self, name: str) -> bool:
+        """Whether a column holds texts."""
+        return self.column(name).dtype.kind in "OU"
+
+    def rows(self, names: Sequence[str], texts: Container[str]) -> NDArray[Any]:
+        """Columns side by side, some of texts: NaN where a number is missing, None where a text is."""
+        out = np.empty((len(self), len(names)), dtype=object)
+        for j, name in enumerate(names):
+            values = self.column(name)
+            if name not in texts:
+                out[:, j] = self._numbers(name, "it was numeric in fit: give numbers, or leave the row out").tolist()
+                continue
+            out[:, j] = [None if value is None or value == "" else str(value) for value in values.tolist()]
+        return out if any(name in texts for name in names) else out.astype(np.float64)
+
+    def _numbers(self, name: str, otherwise: str) -> Array:
+        """A column as numbers, NaN where they are missing."""
+        values = self.column(name)
+        if values.dtype.kind not in "fiub":
+            raise TableError(f"column {name!r} of {self.source} holds {values[0]!r} and is not numeric: {otherwise}")
+        return values.astype(np.float64)
 
     def matrix(self, names: Iterable[str]) -> Array:
         """Columns side by side, as finite numbers."""
         parts = []
         for name in names:
-            values = self.column(name)
-            if values.dtype.kind not in "fiub":
-                raise TableError(
-                    f"column {name!r} of {self.source} holds {values[0]!r} and is not numeric: leave it out with "
-                    "--features, or encode it"
-                )
-            bad = np.flatnonzero(~np.isfinite(values.astype(np.float64)))
+            values = self._numbers(name, "leave it out with --features, encode it, or use --model table")
+            bad = np.flatnonzero(~np.isfinite(values))
             if len(bad):
                 raise TableError(f"column {name!r} of {self.source} is empty or not finite in row {bad[0] + 1}")
-            parts.append(values.astype(np.float64))
+            parts.append(values)
         return np.column_stack(parts) if parts else np.empty((len(self), 0))
 
 
-def read(path: str | os.PathLike[str], delimiter: str = ",") -> Table:
-    """Read a table; the ending tells how."""
+def read(path: str | os.PathLike[str], delimiter: str = ",", texts: Container[str] = ()) -> Table:
+    """Read a table; the ending tells how.  Columns among the `texts` stay texts where all cells are numbers."""
     path = Path(path)
-    return _parquet(path) if path.suffix.lower() in (".parquet", ".pq") else _csv(path, delimiter)
+    return _parquet(path) if path.suffix.lower() in (".parquet", ".pq") else _csv(path, delimiter, texts)
 
 
 def _parquet(path: Path) -> Table:
@@ -70,14 +89,15 @@ def _parquet(path: Path) -> Table:
     return Table({name: table.column(name).to_numpy() for name in table.column_names}, str(path))
 
 
-def _csv(path: Path, delimiter: str) -> Table:
+def _csv(path: Path, delimiter: str, texts: Container[str]) -> Table:
     with open(path, newline="", encoding="utf-8-sig") as file:
         names, rows = csv_rows(file, str(path), delimiter)
         cells = list(rows)
     if not cells:
         raise TableError(f"{path} has a header and no rows")
     columns = zip(*cells, strict=True)
-    return Table({name: _values(column) for name, column in zip(names, columns, strict=True)}, str(path))
+    found = {name: _values(column, name in texts) for name, column in zip(names, columns, strict=True)}
+    return Table(found, str(path))
 
 
 def csv_rows(file: Iterable[str], source: str, delimiter: str = ",") -> tuple[list[str], Iterator[list[str]]]:
@@ -118,8 +138,10 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _values(cells: tuple[str, ...]) -> NDArray[Any]:
-    """Numbers, with NaN for empty cells; texts if a cell is neither."""
+def _values(cells: tuple[str, ...], texts: bool) -> NDArray[Any]:
+    """Numbers, with NaN for empty cells; texts if a cell is neither, or the column is one of `texts`."""
+    if texts:
+        return np.array([cell.strip() for cell in cells])
     try:
         return np.array([float(cell) if cell.strip() else np.nan for cell in cells])
     except ValueError:
