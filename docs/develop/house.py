@@ -25,7 +25,7 @@ CORE = {
 #: The rooms of python/kernsift; their words are the docstrings of the folders.
 PYTHON = (
     *("table", "stream", "forecast", "control", "subset", "dense", "select", "widths"),
-    *("export", "display", "blocks", "river", "datasets", "cli", "io", "base"),
+    *("export", "display", "blocks", "river", "kernels", "datasets", "cli", "io", "base"),
 )
 
 

@@ -43,7 +43,7 @@ def missing(text: str) -> set[str]:
         "kernsift.display",
         "kernsift.export",
     ]
-    modules += ["kernsift.forecast", "kernsift.river"]
+    modules += ["kernsift.forecast", "kernsift.kernels", "kernsift.river"]
     wanted = set().union(*map(public, modules)) - {"kernsift.PruningPathDisplay"}  # listed in kernsift.display
     return wanted ^ listed(text)
 

@@ -76,6 +76,7 @@ def public_things():
         "kernsift.display",
         "kernsift.export",
         "kernsift.forecast",
+        "kernsift.kernels",
         "kernsift.river",
     ):
         module = imported(name)

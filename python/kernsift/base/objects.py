@@ -6,7 +6,7 @@ the two is in the span of the objects.  So a model with the linear kernel on w i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -23,16 +23,37 @@ IN_SPAN = 1e-12
 NEGATIVE = 1e-8
 
 
+class RowKernel:
+    """A kernel of rows of numbers that is evaluated on many at once."""
+
+    def fitted_to(self, X: Array, names: Sequence[Any]) -> Self:
+        """The same as plain numbers, for columns of these names."""
+        raise NotImplementedError
+
+    def matrix(self, X: Array, Z: Array) -> Array:
+        """Values of rows X with rows Z."""
+        raise NotImplementedError
+
+    def diagonal(self, X: Array) -> Array:
+        """Values of rows with themselves."""
+        raise NotImplementedError
+
+
+def is_of_objects(kernel: Any) -> bool:
+    """Whether a kernel is none of the core's, and the model one on coordinates."""
+    return callable(kernel) or isinstance(kernel, RowKernel) or (isinstance(kernel, str) and kernel == "precomputed")
+
+
 @record("Objects")
 @dataclass(frozen=True)
 class Objects:
-    """The objects that span a model: what ``columns_`` is with ``kernel=callable`` or "precomputed".
+    """The objects that span a model: what ``columns_`` is with a kernel that is none of the core's.
 
     Attributes
     ----------
-    kernel : callable or "precomputed"
-    chosen : tuple
-        The objects, or of a matrix their row numbers.
+    kernel : callable, "precomputed" or RowKernel
+    chosen : tuple or ndarray
+        The objects, of a matrix their row numbers, of a RowKernel rows.
     factor : ndarray
         L.
     rows : int
@@ -40,7 +61,7 @@ class Objects:
     """
 
     kernel: Any
-    chosen: tuple[Any, ...]
+    chosen: Any
     factor: Array
     rows: int
 
@@ -48,7 +69,7 @@ class Objects:
     def learn(cls, kernel: Any, X: Any, most: int | None, given: Any) -> tuple[Self, Array]:
         """Choose objects that span the others, the furthest next, or those `given`; and return all coordinates."""
         objects, n = _objects(kernel, X), len(X)
-        if not callable(kernel):
+        if isinstance(kernel, str):
             if objects.shape != (n, n):
                 raise ValueError(
                     f"kernel='precomputed' takes the square matrix of the kernel values of all rows in fit, got shape "
@@ -62,7 +83,7 @@ class Objects:
         size = n if most is None else min(n, most)
         size = len(given) if given is not None else size
         check_memory(n * size, f"coordinates of {n} objects on {size}", "give fewer rows, or a smaller max_basis")
-        diagonal = _finite(np.array([_value(kernel, objects, i, i) for i in range(n)]))
+        diagonal = _diagonal(kernel, objects)
         left, largest = diagonal.copy(), float(diagonal.max())
         if not largest > 0 or diagonal.min() < 0:
             raise ValueError(
@@ -75,7 +96,7 @@ class Objects:
                 if given is None:
                     break
                 raise ValueError(f"basis holds row {p}, which is in the span of those before it: leave it out")
-            column = _finite(np.array([_value(kernel, objects, i, p) for i in range(n)]))
+            column = _column(kernel, objects, p)
             W[:, j] = (column - W[:, :j] @ W[p, :j]) / np.sqrt(left[p])
             left -= W[:, j] ** 2
             left[p] = 0.0
@@ -86,11 +107,15 @@ class Objects:
                     f"{left.min():.2g} to the span of others; add a constant to k(x, x), or take another kernel"
                 )
         W = np.ascontiguousarray(W[:, : len(pivots)])
-        chosen = tuple(objects[p] for p in pivots) if callable(kernel) else tuple(pivots)
+        chosen: Any = tuple(pivots) if isinstance(kernel, str) else tuple(objects[p] for p in pivots)
+        if isinstance(kernel, RowKernel):
+            chosen = np.array(chosen)
         return cls(kernel, chosen, np.tril(W[pivots]), n), W
 
     def values(self, X: Any) -> Array:
         """Kernel values of objects with those that span the model, (n, r)."""
+        if isinstance(self.kernel, RowKernel):
+            return _finite(self.kernel.matrix(X, self.chosen))
         if callable(self.kernel):
             values = [[_number(self.kernel(x, one)) for one in self.chosen] for x in _objects(self.kernel, X)]
             return _finite(np.array(values, dtype=np.float64).reshape(len(values), len(self.chosen)))
@@ -138,11 +163,13 @@ class Objects:
 
     def described(self) -> str:
         """What the kernel is, for errors."""
-        return f"kernel={'a function' if callable(self.kernel) else repr(self.kernel)}"
+        return "kernel=" + ("a function" if callable(self.kernel) else repr(self.kernel))
 
 
 def _objects(kernel: Any, X: Any) -> Any:
     """Rows as they go to a function, or a matrix of kernel values."""
+    if isinstance(kernel, RowKernel):
+        return X
     if callable(kernel):
         if hasattr(X, "tolist") and not isinstance(X, np.ndarray):  # a series
             return X.tolist()
@@ -156,8 +183,21 @@ def _objects(kernel: Any, X: Any) -> Any:
     return _finite(matrix)
 
 
-def _value(kernel: Callable[..., Any] | str, objects: Any, i: int, j: int) -> float:
-    return _number(kernel(objects[i], objects[j])) if callable(kernel) else float(objects[i, j])
+def _diagonal(kernel: Any, objects: Any) -> Array:
+    if isinstance(kernel, RowKernel):
+        return _finite(kernel.diagonal(objects))
+    if isinstance(kernel, str):
+        return np.array(np.diagonal(objects))
+    return _finite(np.array([_number(kernel(one, one)) for one in objects]))
+
+
+def _column(kernel: Any, objects: Any, p: int) -> Array:
+    """Values of all objects with one of them."""
+    if isinstance(kernel, RowKernel):
+        return _finite(kernel.matrix(objects, objects[p : p + 1])[:, 0])
+    if isinstance(kernel, str):
+        return np.array(objects[:, p])
+    return _finite(np.array([_number(kernel(one, objects[p])) for one in objects]))
 
 
 def _number(value: Any) -> float:

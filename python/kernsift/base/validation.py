@@ -24,7 +24,7 @@ from .columns import Columns
 from .kinds import is_number as is_number
 from .kinds import refuse_dates, refuse_texts
 from .kinds import types_of as types_of
-from .objects import Objects
+from .objects import Objects, RowKernel, is_of_objects
 from .reports import has_learned
 from .words import did_you_mean as did_you_mean
 from .words import in_our_words
@@ -90,12 +90,13 @@ def validate_data(estimator: BaseEstimator, X: Any, y: Any = "no_validation", **
     if reset:
         estimator.__dict__.pop("columns_", None)
         estimator.__dict__.pop("_encodes", None)
-        kernel = getattr(estimator, "kernel", None)
-        if callable(kernel) or (isinstance(kernel, str) and kernel == "precomputed"):
+        if is_of_objects(getattr(estimator, "kernel", None)):
             rows = _learn_objects(estimator, X)
             return _validate_data(at_this_moment(estimator), rows, y, **options)
     columns: Any = getattr(estimator, "columns_", None)
     if isinstance(columns, Objects):
+        if isinstance(columns.kernel, RowKernel):
+            X = _rows_of_numbers(estimator, X, reset=False)
         return _validate_data(at_this_moment(estimator), columns.encode(X), y, **{**options, "reset": True})
     if reset and hasattr(estimator, "categorical_features"):
         told = not isinstance(estimator.categorical_features, str) or estimator.periods is not None
@@ -145,9 +146,25 @@ def _learn_objects(estimator: Any, X: Any) -> Array:
     limited = hasattr(estimator, "basis") and isinstance(most, Integral)  # subset models; the dense ones need all
     chosen = basis if isinstance(basis, (list, tuple, np.ndarray)) and np.ndim(basis) == 1 and len(basis) else None
     forget(estimator, "feature_names_in_")
-    estimator.columns_, rows = Objects.learn(estimator.kernel, X, int(most) if limited else None, chosen)
+    kernel = estimator.kernel
+    if isinstance(kernel, RowKernel):
+        X = _rows_of_numbers(estimator, X, reset=True)
+        kernel = kernel.fitted_to(X, list(getattr(estimator, "feature_names_in_", range(X.shape[1]))))
+    estimator.columns_, rows = Objects.learn(kernel, X, int(most) if limited else None, chosen)
     estimator.n_features_in_ = np.shape(X)[1] if isinstance(X, np.ndarray) and X.ndim == 2 else 1
     estimator._encodes = True
+    return rows
+
+
+def _rows_of_numbers(estimator: Any, X: Any, reset: bool) -> Array:
+    """Rows for a kernel of columns, whose names and number are noted or compared."""
+    rows = check_array(X, **ROWS)
+    _validate_data(
+        estimator,
+        X if hasattr(X, "columns") or hasattr(X, "column_names") else rows,
+        reset=reset,
+        skip_check_array=True,
+    )
     return rows
 
 

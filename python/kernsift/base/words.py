@@ -22,5 +22,5 @@ def did_you_mean(word: str, words: Sequence[str]) -> str:
 
 def in_our_words(text: str) -> str:
     """An error of scikit-learn's constraints: classes by their public names, words in the order of the alphabet."""
-    text = re.sub(r"'kernsift\.[\w.]+\.(\w+)'", r"'kernsift.\1'", text)
+    text = re.sub(r"'kernsift\.[\w.]+\.(\w+)'", r"'kernsift.\1'", text.replace("base.groups.", ""))
     return re.sub(r"\{('[^{}]*')\}", lambda found: "{" + ", ".join(sorted(found[1].split(", "))) + "}", text)

@@ -90,6 +90,7 @@ class LSSVMRegressor(BatchRegressor, _DenseLSSVM):
         ``(Σγⱼxⱼx'ⱼ + coef0)^degree``, ``x·x'``.  "auto" is chosen on rows held out, as in
         :class:`SubsetLSSVMRegressor`.  A function of two rows returns k(x, x'), and rows may then be anything it takes:
         texts, graphs.  With "precomputed" X is the matrix of kernel values, with the rows of the fit in columns.
+        Sums and products of kernels on groups of columns: :class:`kernsift.kernels.On`.
     gamma : float, array (n_features,), Warp, "scale", "standard", "median", "learn", "warp" or "loo", default="scale"
         Width.  "scale" is one over the sum of the features' variances, "standard" the same with each feature in units
         of its own deviation, "median" 1/(2s²) with s the median distance,

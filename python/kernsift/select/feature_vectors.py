@@ -13,6 +13,7 @@ from .. import _core
 from ..base.arrays import Array
 from ..base.canonical import Canonical, canonical_rows, draw_seed
 from ..base.estimator import Estimator, is_float32
+from ..base.groups import On, Product, Sum
 from ..base.kernel import KERNELS, KernelParameters, parameter, parameters
 from ..base.memory import ROW_VECTORS, check_memory
 from ..base.types import KernelSetting, RandomState
@@ -98,7 +99,7 @@ class FeatureVectorSelector(KernelParameters, ClassNamePrefixFeaturesOutMixin, T
     (400, 30)
     """
 
-    kernel: KernelSetting = parameter({*KERNELS, "precomputed"}, callable, default="rbf")
+    kernel: KernelSetting = parameter({*KERNELS, "precomputed"}, callable, On, Product, Sum, default="rbf")
     n_components: int = parameter(COUNT, default=100)
     n_candidates: int | None = parameter(COUNT, None, default=59)
     n_eval: int | None = parameter(COUNT, None, default=59)

@@ -96,7 +96,7 @@ class OnlineParameters(StreamParameters, CoreModel):
         """Whether a stream goes on learning its widths."""
         if isinstance(self.gamma, str) and self.gamma == "learn":
             return True
-        learnable = not callable(self.kernel) and TABLE[self.kernel]["slope"] and self._beyond_the_papers()
+        learnable = not callable(self.kernel) and TABLE[str(self.kernel)]["slope"] and self._beyond_the_papers()
         return learnable and isinstance(self.gamma, str) and self.gamma == "auto"
 
     def _kept_for_widths(self) -> int:

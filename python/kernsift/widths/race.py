@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..base.arrays import Array
 from ..base.canonical import canonical_rows, canonical_table, draw_seed
+from ..base.groups import On, Product, Sum
 from ..base.kernel import KERNELS as KNOWN
 from ..base.kernel import TABLE, ChosenKernel, LearningParameters, is_scale_free, parameter, parameters, wants_learning
 from ..base.targets import Rows
@@ -415,7 +416,7 @@ def drop(entries: list[Entry]) -> list[Entry]:
 class RaceParameters(LearningParameters):
     """Those of an estimator that can choose its kernel and takes columns of every kind."""
 
-    kernel: KernelSetting = parameter({*KNOWN, "auto", "precomputed"}, callable, default="rbf")
+    kernel: KernelSetting = parameter({*KNOWN, "auto", "precomputed"}, callable, On, Product, Sum, default="rbf")
     validation: Validation = parameter(set(WAYS), "array-like", default="random")
     categorical_features: Literal["from_dtype"] | ArrayLike = parameter(
         {"from_dtype"}, "array-like", default="from_dtype"
