@@ -114,8 +114,6 @@ PARAMETERS: dict[str, tuple[Call, str]] = {
     "seconds below 0": (of(KernelRegressor, time_budget=-1), "'time_budget'"),
     "a discount of 2": (lambda: KernelLSTD(discount=2).partial_fit(X, Y, X), "'discount'"),
     "without names": (lambda: SubsetLSSVMRegressor(3), "SubsetLSSVMRegressor takes its parameters by name"),
-    "an argument of a method": (lambda: LSSVMRegressor().fit(X, Y).predict(X, return_sd=1), r"^predict\(\).*return_sd"),
-    "a target left out": (lambda: LSSVMRegressor().fit(X), r"^fit\(\) missing.*'y'"),
     "percent": (lambda: LSSVMRegressor().fit(X, Y).predict_interval(X, 90), "coverage=90.*such as 0.9"),
     "a delay of -1": (lambda: OnlineLSSVMRegressor().prequential(X, Y, delay=-1), "delay.*-1"),
     "a kernel that returns texts": (of(LSSVMRegressor, kernel=lambda a, b: "far"), "kernel= returned 'far'"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from functools import cache
 from importlib.metadata import PackageNotFoundError, metadata
-from types import FunctionType
 from typing import Any, Self
 
 import numpy as np
@@ -42,15 +41,6 @@ def in_precision_of(X: Any, *parts: NDArray[Any]) -> Any:
     return parts if len(parts) > 1 else parts[0]
 
 
-def _name_plainly(kind: type) -> None:
-    """Let errors of Python's about the arguments of a method name the method, not the base class that has it."""
-    for member in vars(kind).values():
-        while member is not None:  # what decorators return, and what they were given
-            if isinstance(member, FunctionType) and member.__name__ != "__init__":
-                member.__qualname__ = member.__name__
-            member = getattr(member, "__wrapped__", None) or getattr(member, "fn", None)
-
-
 class Estimator(CheckedParameters):
     """Base of all estimators: `save`, and a link to the documentation."""
 
@@ -64,12 +54,6 @@ class Estimator(CheckedParameters):
             if unknown is not None:
                 raise TypeError(cls._no_parameter(unknown))
         return super().__new__(cls)
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        for kind in cls.__mro__:
-            if kind.__module__.partition(".")[0] == "kernsift":
-                _name_plainly(kind)
 
     @classmethod
     def _no_parameter(cls, name: str) -> str:
