@@ -14,7 +14,6 @@ from sklearn.utils import check_random_state
 from .._core import Kernel, kernel_table
 from .arrays import Array
 from .columns import Columns, coordinate_names
-from .objects import is_of_objects
 from .types import GammaSetting, KernelSetting
 from .validation import NOT_NEGATIVE, POSITIVE, Interval, StrOptions
 from .warp import Warp
@@ -103,7 +102,7 @@ def kernel_name(model: KernelParameters) -> str:
     """Name of the kernel: the parameter, or what was chosen for "auto"."""
     chosen: ChosenKernel | None = getattr(model, "_chosen", None)
     name = model.kernel if chosen is None else chosen.kernel
-    return "linear" if is_of_objects(name) else str(name)  # on coordinates
+    return name if isinstance(name, str) and name != "precomputed" else "linear"  # on coordinates
 
 
 def wants_learning(gamma: Any) -> bool:
@@ -158,7 +157,10 @@ def make_kernel(
 
     Rows of X and their weights are what "scale" and "median" are taken from.
     """
-    name = kernel_name(model)
+    chosen: ChosenKernel | None = getattr(model, "_chosen", None)
+    name = model.kernel if chosen is None else chosen.kernel
+    if not isinstance(name, str) or name == "precomputed":
+        name = "linear"  # on coordinates
     columns: Columns | None = getattr(model, "columns_", None)
     if columns is not None and not isinstance(gamma, (str, Warp)) and np.shape(gamma) == (len(columns.columns),):
         gamma = np.asarray(gamma)[columns.owner]  # one width a column

@@ -39,11 +39,6 @@ class RowKernel:
         raise NotImplementedError
 
 
-def is_of_objects(kernel: Any) -> bool:
-    """Whether a kernel is none of the core's, and the model one on coordinates."""
-    return callable(kernel) or isinstance(kernel, RowKernel) or (isinstance(kernel, str) and kernel == "precomputed")
-
-
 @record("Objects")
 @dataclass(frozen=True)
 class Objects:

@@ -24,7 +24,7 @@ from .columns import Columns
 from .kinds import is_number as is_number
 from .kinds import refuse_dates, refuse_texts
 from .kinds import types_of as types_of
-from .objects import Objects, RowKernel, is_of_objects
+from .objects import Objects, RowKernel
 from .reports import has_learned
 from .words import did_you_mean as did_you_mean
 from .words import in_our_words
@@ -90,7 +90,8 @@ def validate_data(estimator: BaseEstimator, X: Any, y: Any = "no_validation", **
     if reset:
         estimator.__dict__.pop("columns_", None)
         estimator.__dict__.pop("_encodes", None)
-        if is_of_objects(getattr(estimator, "kernel", None)):
+        kernel = getattr(estimator, "kernel", "")
+        if not isinstance(kernel, str) or kernel == "precomputed":
             rows = _learn_objects(estimator, X)
             return _validate_data(at_this_moment(estimator), rows, y, **options)
     columns: Any = getattr(estimator, "columns_", None)
