@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 from dataclasses import replace
@@ -26,7 +27,7 @@ _WARN = 1e-3
 
 def to_c(
     estimator: Any,
-    path: Any = None,
+    path: str | os.PathLike[str] | None = None,
     *,
     name: str = "model",
     dtype: str = "float32",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,13 @@ from ..io.atomic_write import write_whole
 from ._model import Model, describe
 
 
-def to_libsvm(estimator: Any, path: Any = None, *, output: int | None = None, max_bytes: int | None = None) -> str:
+def to_libsvm(
+    estimator: Any,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    output: int | None = None,
+    max_bytes: int | None = None,
+) -> str:
     """Write a fitted estimator as a model file of LIBSVM.
 
     A regressor becomes an ``epsilon_svr``, a classifier a ``c_svc`` with the same decisions.  LIBSVM compares classes

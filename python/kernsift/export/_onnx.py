@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -27,7 +28,7 @@ _PROTOBUF_BYTES = 2**31 - 1
 
 def to_onnx(
     estimator: Any,
-    path: Any = None,
+    path: str | os.PathLike[str] | None = None,
     *,
     dtype: str = "float32",
     compute: str = "auto",

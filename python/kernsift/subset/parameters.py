@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import Literal
+
+from numpy.typing import ArrayLike
 
 from ..base.kernel import parameter, parameters
 from ..base.types import RandomState
@@ -12,13 +14,17 @@ from ..select.feature_vectors import FeatureVectorSelector
 from ..select.selectors import SELECTORS
 from ..widths.race import Racing
 
+BasisName = Literal["pruned", "rpcholesky", "greedy", "kmeans", "efvs", "orols", "ald", "online", "random"]
+
 
 @parameters
 class SubsetParameters(Racing):
     """Parameters of the subset estimators."""
 
     alpha: float | Literal["gcv", "loo"] = parameter(NOT_NEGATIVE, {"gcv", "loo"}, default="gcv")
-    basis: Any = parameter(set(SELECTORS), FeatureVectorSelector, "array-like", default="pruned")
+    basis: BasisName | FeatureVectorSelector | ArrayLike = parameter(
+        set(SELECTORS), FeatureVectorSelector, "array-like", default="pruned"
+    )
     max_basis: int | Literal["auto"] = parameter(COUNT, {"auto"}, default=500)
     max_basis_limit: int = parameter(COUNT, default=2000)
     size: Literal["auto", "max", "held-out"] = parameter({"auto", "max", "held-out"}, default="auto")
