@@ -42,6 +42,7 @@ VARIANTS = {
     "widths": ("OnlineLSSVMRegressor", {"gamma": np.array([0.5, 1.0, 2.0]), "alpha": np.float64(0.2)}),
     "list of widths": ("OnlineLSSVMRegressor", {"gamma": [0.5, 1.0, 2.0]}),
     "drawing": ("SubsetLSSVMRegressor", {"random_state": np.random.RandomState(3), "max_basis": 9}),
+    "drawing on": ("SubsetLSSVMRegressor", {"random_state": np.random.default_rng(3), "max_basis": 9}),
     "vectors": ("SubsetLSSVMRegressor", {"basis": np.eye(3), "gamma": 1.0}),
     "selector": ("SubsetLSSVMRegressor", {"basis": kernsift.FeatureVectorSelector(n_components=9), "gamma": 1.0}),
     "several widths": ("OROLSRegressor", {"gammas": [0.1, 1.0]}),
@@ -71,7 +72,7 @@ def answers(model):
 
 
 def plain_repr(model):
-    return re.sub(r" at 0x\w+", "", repr(model))  # of a RandomState
+    return re.sub(r" at 0x\w+", "", repr(model))  # of a RandomState or a Generator
 
 
 def made(variant):
@@ -399,6 +400,23 @@ def test_a_generator_in_a_state_it_cannot_have_is_refused(part, value, tmp_path)
 
     forge(path, change, {name: key[value]} if part == "key" else None)
     with pytest.raises(ValueError, match="RandomState"):
+        kernsift.load(path)
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [("state", 2**128), ("state", -1), ("inc", 2), ("inc", 1.5), ("uinteger", 2**32), ("has_uint32", 2)],
+)
+def test_a_generator_of_default_rng_in_such_a_state_is_refused(part, value, tmp_path):
+    path = tmp_path / "m.npz"
+    made("drawing on").save(path)
+
+    def change(header):
+        place = next(o for o in header["objects"] if "generator" in o)["generator"]
+        (place["state"] if part in ("state", "inc") else place)[part] = value
+
+    forge(path, change)
+    with pytest.raises(ValueError, match="Generator"):
         kernsift.load(path)
 
 

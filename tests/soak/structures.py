@@ -41,6 +41,7 @@ MORE: list[tuple[str, dict[str, Any]]] = [
     ("OROLSRegressor", {"max_basis": 4, "gammas": [0.1, 1.0]}),
     ("SparseLSSVMRegressor", {"keep_path": True}),
     ("OnlineLSSVMRegressor", {"max_basis": 6, "random_state": np.random.RandomState(1)}),
+    ("SubsetLSSVMRegressor", {"max_basis": 4, "random_state": np.random.default_rng(2)}),
 ]
 NUMBERS = [0, -1, 1, 2, 3, 7, 624, 625, 10**6, 2**31, 2**53, 2**63, 2**64, -(2**63), 10**30, 0.5, -0.5, 1e-300, 1e300,
            1e-12, 5e-324, True, None, "", "rbf", "linear", "polynomial", "novelty", "gcv", [], {}, [0.5, 1, 2],

@@ -9,11 +9,11 @@ from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_random_state
 
 from .._core import Kernel, kernel_table
 from .arrays import Array
 from .columns import Columns, coordinate_names
+from .draws import random_numbers
 from .types import GammaSetting, KernelSetting
 from .validation import NOT_NEGATIVE, POSITIVE, Interval, StrOptions
 from .warp import Warp
@@ -247,7 +247,7 @@ def _given_gamma(gamma: float | ArrayLike, d: int) -> Array:
 
 def _median(X: Array, random_state: Any) -> float:
     if len(X) > _MEDIAN_ROWS:
-        X = X[check_random_state(random_state).choice(len(X), _MEDIAN_ROWS, replace=False)]
+        X = X[random_numbers(random_state).choice(len(X), _MEDIAN_ROWS, replace=False)]
     Z = X - X[0]
     norms = (Z**2).sum(axis=1)
     squares = np.maximum(norms[:, None] + norms - 2.0 * Z @ Z.T, 0.0)[np.triu_indices(len(X), 1)]

@@ -8,11 +8,11 @@ from typing import Any, Literal, Self, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 
 from .._core import LARGEST, SMALLEST
 from .arrays import Array
+from .draws import random_numbers
 from .estimator import in_precision_of
 from .expansion import Expansion
 from .kernel import parameter, parameters, warn_of_scales
@@ -173,7 +173,7 @@ class Regression(RegressorMixin, Supervised):
         X : array-like of shape (n_samples_X, n_features)
         n_samples : int, default=1
             Number of samples.
-        random_state : int, RandomState or None, default=0
+        random_state : int, RandomState, Generator or None, default=0
         noise : bool, default=True
             False draws the function without the noise of observations: smooth curves, for Thompson sampling.
 
@@ -185,7 +185,7 @@ class Regression(RegressorMixin, Supervised):
             raise ValueError(f"n_samples={n_samples!r} must be a number of samples, 1 or more")
         self = at_this_moment(self)
         mean, covariance = self._jointly(X, "sample_y", noise)
-        normal = check_random_state(random_state).standard_normal((len(covariance), len(mean), int(n_samples)))
+        normal = random_numbers(random_state).standard_normal((len(covariance), len(mean), int(n_samples)))
         values, vectors = np.linalg.eigh(covariance)  # semidefinite up to rounding
         root = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
         samples = mean[:, :, None] + np.moveaxis(root @ normal, 0, 1)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from .objects import RowKernel
 
-RandomState = int | np.random.RandomState | None
+RandomState = int | np.random.RandomState | np.random.Generator | None
 KernelName = Literal["rbf", "laplacian", "matern32", "matern52", "polynomial", "linear"]
 # all but the names of some estimators only
 KernelSetting = KernelName | Literal["auto", "precomputed"] | Callable[[Any, Any], float] | RowKernel

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state
 
 from ..base.arrays import Array
+from ..base.draws import random_numbers
 from ..base.left_out import normal_quantile
 from ..base.types import GammaSetting, KernelName, RandomState
 from ..base.validation import check_array
@@ -128,7 +128,7 @@ def evaluate_policy(
     quantile = normal_quantile(coverage)
     known = declared(actions, named_parts(transitions)["actions"])
     batch = check_batch(transitions, known)
-    rng = check_random_state(random_state)
+    rng = random_numbers(random_state)
     ends = batch.terminated | batch.truncated
     if initial_states is None:
         first = batch.states[np.concatenate([[True], ends[:-1]])]

@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import check_random_state
 
 from .. import _core
 from ..base.arrays import Array
+from ..base.draws import random_numbers
 from ..base.estimator import Estimator
 from ..base.kernel import SCALES, KernelParameters, parameter, parameters, resolve_gamma
 from ..base.types import GammaSetting, KernelName, RandomState
@@ -42,7 +42,7 @@ class ActionValueParameters(KernelParameters):
     action_gamma: float | None = parameter(NOT_NEGATIVE, None, default=None)
     max_basis: int = parameter(COUNT, default=300)
     novelty_tol: float = parameter(NOT_NEGATIVE, default=1e-3)
-    random_state: RandomState = parameter("random_state", default=None)
+    random_state: RandomState = parameter("random_state", np.random.Generator, default=None)
 
 
 @parameters
@@ -86,7 +86,7 @@ class KernelLSPI(IterationParameters, Estimator):
         Part of the next states whose action may change in the last one.
     epsilon : float in [0, 1], default=0.1
         Part of the actions of ``collect`` and ``learn`` that are drawn at random.
-    random_state : int, RandomState or None
+    random_state : int, RandomState, Generator or None
         For the choice of the kernels, and of actions at random.
 
     Attributes
@@ -177,7 +177,7 @@ class KernelLSPI(IterationParameters, Estimator):
             self.actions_ = declared(self.actions, named_parts(transitions)["actions"])
         batch = check_batch(transitions, self.actions_)
         self.n_features_in_ = batch.states.shape[1]
-        rng = check_random_state(self.random_state)
+        rng = random_numbers(self.random_state)
         self.model_, self._coding = action_values(self, batch, self.actions_, rng)
         rows = self._coding.rows(batch.states, batch.actions)
         if warm is None:  # the first policy to be evaluated is that of before, or one at random
@@ -220,7 +220,7 @@ class KernelLSPI(IterationParameters, Estimator):
             raise ValueError(f"rounds={rounds!r} must be a whole number from 1 to n_transitions={n_transitions!r}")
         if self.actions is None:
             raise ValueError("learn takes actions at random at first: give actions, how many or a list of them")
-        rng = check_random_state(self.random_state)
+        rng = random_numbers(self.random_state)
         with transaction(self, *self._former) as new:
             known: dict[str, Array] = {}
             before = None
@@ -252,7 +252,7 @@ class KernelLSPI(IterationParameters, Estimator):
             As in :meth:`learn`.
         """
         self._check_fitted()
-        rng = check_random_state(self.random_state)
+        rng = random_numbers(self.random_state)
         return self._collect(env, n_transitions, self.epsilon if epsilon is None else epsilon, rng, reward)
 
     def _collect(

@@ -12,7 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .. import _core
 from ..base.arrays import Array
-from ..base.canonical import Table, canonical_table, draw_seed
+from ..base.canonical import Table, canonical_table
+from ..base.draws import draw_seed
 from ..base.expansion import Expansion, KernelExpansion
 from ..base.intervals import Intervals
 from ..base.kernel import SCALES, parameter, parameters, resolve_gamma, wants_learning
@@ -76,7 +77,7 @@ class BatchLSSVM(Racing, Expansion):
     gammas: ArrayLike | None = parameter("array-like", None, default=None)
     robust: bool = parameter("boolean", default=False)
     fit_intercept: bool = parameter("boolean", default=True)
-    random_state: RandomState = parameter("random_state", default=None)
+    random_state: RandomState = parameter("random_state", np.random.Generator, default=None)
 
     _ridge_of_widths = False  # whether the ridge is that of learned widths (of `KernelRegressor`)
 

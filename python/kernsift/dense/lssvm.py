@@ -118,7 +118,7 @@ class LSSVMRegressor(BatchRegressor, _DenseLSSVM):
         Columns of every kind, as in :class:`SubsetLSSVMRegressor`.
     keep : {"all", "predict"}, default="all"
         What ``fit`` leaves, as in :class:`SubsetLSSVMRegressor`.
-    random_state : int, RandomState or None
+    random_state : int, RandomState, Generator or None
         For gamma="median" on many rows.
 
     Attributes

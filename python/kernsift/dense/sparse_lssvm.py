@@ -8,11 +8,11 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
 from .. import _core
 from ..base.arrays import Array
 from ..base.canonical import Table, canonical_table
+from ..base.draws import draw_seed, random_numbers
 from ..base.kernel import parameter, parameters
 from ..base.left_out import LeftOut
 from ..base.memory import ROW_VECTORS, check_memory
@@ -36,7 +36,7 @@ def first_basis(kernel: _core.Kernel, X: Array, max_start: int | None, random_st
     n = len(X)
     if max_start is None or n <= max_start:
         return np.arange(n, dtype=np.int64)
-    seed = int(check_random_state(random_state).randint(2**31))
+    seed = int(random_numbers(random_state).randint(2**31))
     chosen = select("rpcholesky", Task(kernel, X, np.ones(n), int(max_start), seed), fewer="max_start")
     return np.sort(chosen.indices)
 
@@ -84,11 +84,11 @@ class _SparseLSSVM(BatchLSSVM):
 
     def _seed(self) -> Any:
         """One seed a fit, so that every width starts from the same rows."""
-        if isinstance(self.random_state, np.random.RandomState) or self.random_state is None:
-            if self._drawn is None:
-                self._drawn = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-            return self._drawn
-        return self.random_state
+        if isinstance(self.random_state, Integral):
+            return self.random_state
+        if self._drawn is None:
+            self._drawn = draw_seed(self.random_state)
+        return self._drawn
 
     def _take(self, problem: Any, table: Table, targets: Array, v: Array) -> None:
         must_hit = 0 if self.max_basis is None else int(self.max_basis)
@@ -356,7 +356,7 @@ class SparseLSSVMRegressor(_Pruned):
         Columns of every kind, as in :class:`SubsetLSSVMRegressor`.
     keep : {"all", "predict"}, default="all"
         What ``fit`` leaves, as in :class:`SubsetLSSVMRegressor`.
-    random_state : int, RandomState or None
+    random_state : int, RandomState, Generator or None
         For ``max_start``, and gamma="median" on many rows.
 
     Attributes

@@ -2,7 +2,7 @@
 
 What JSON has no word for is an object with one key that begins with ``$``: ``$array`` (by name), ``$tuple``,
 ``$float`` (nan, inf), ``$scalar`` (a numpy number), ``$objects`` (an array of texts), ``$dict`` (keys that are no
-texts), ``$object`` (a record, a nested estimator or a RandomState, by number).
+texts), ``$object`` (a record, a nested estimator, a RandomState or a Generator, by number).
 """
 
 from __future__ import annotations
@@ -89,6 +89,11 @@ class Encoder:
             if state["bit_generator"] != "MT19937":
                 raise _refusal(value, where)
             return self._object({"random_state": self.encode(state, where)})
+        if isinstance(value, np.random.Generator):
+            place = dict(value.bit_generator.state)
+            if place["bit_generator"] != "PCG64":
+                raise _refusal(value, where)
+            return self._object({"generator": self.encode(place, where)})
         if is_dataclass(value) and type(value) in self._records:
             content = {f.name: self.encode(getattr(value, f.name), f"{where}.{f.name}") for f in fields(value)}
             return self._object({"record": self._records[type(value)], "fields": content})
@@ -193,6 +198,8 @@ class Decoder:
         match content:
             case {"random_state": state}:
                 return _random_state(self.decode(state))
+            case {"generator": state}:
+                return _generator(self.decode(state))
             case {"record": str(name), "fields": dict(parts)}:
                 kind: Any = RECORDS[name]
                 return kind(**{k: self.decode(v) for k, v in parts.items()})
@@ -215,3 +222,18 @@ def _random_state(state: Any) -> np.random.RandomState:
                 generator.set_state({**state, "state": {"key": key.astype(np.uint32), "pos": int(place)}})
                 return generator
     raise ValueError("a RandomState that none can be in")
+
+
+def _generator(state: Any) -> np.random.Generator:
+    """The same for the one of ``default_rng``: its increment is odd, or the numbers repeat early."""
+    match state:
+        case {
+            "bit_generator": "PCG64",
+            "state": {"state": int(place), "inc": int(step)},
+            "has_uint32": 0 | 1,
+            "uinteger": int(half),
+        } if 0 <= place < 2**128 and 0 <= step < 2**128 and step % 2 and 0 <= half < 2**32:
+            bits = np.random.PCG64()
+            bits.state = state
+            return np.random.Generator(bits)
+    raise ValueError("a Generator that none can be in")

@@ -11,7 +11,8 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from .. import _core
 from ..base.arrays import Array
-from ..base.canonical import Canonical, canonical_rows, draw_seed
+from ..base.canonical import Canonical, canonical_rows
+from ..base.draws import draw_seed
 from ..base.estimator import Estimator, is_float32
 from ..base.groups import On, Product, Sum
 from ..base.kernel import KERNELS, KernelParameters, parameter, parameters
@@ -65,7 +66,7 @@ class FeatureVectorSelector(KernelParameters, ClassNamePrefixFeaturesOutMixin, T
     cache_size : float, default=200
         MB for coordinates of all rows.  Where they fit, the error is exact; where not, only the rows drawn are looked
         at, the cost does not depend on the number of rows, and the error is an estimate.  The choice is the same.
-    random_state : int, RandomState or None
+    random_state : int, RandomState, Generator or None
         With an int, ``fit`` does not depend on the order of the rows.
 
     Attributes
@@ -106,7 +107,7 @@ class FeatureVectorSelector(KernelParameters, ClassNamePrefixFeaturesOutMixin, T
     candidate_tol: float = parameter(Interval(Real, 0, 1, closed="left"), default=1e-08)
     reconstruction_tol: float = parameter(NOT_NEGATIVE, default=0.0)
     cache_size: float = parameter(NOT_NEGATIVE, default=200)
-    random_state: RandomState = parameter("random_state", default=None)
+    random_state: RandomState = parameter("random_state", np.random.Generator, default=None)
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:

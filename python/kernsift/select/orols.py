@@ -82,7 +82,7 @@ class OROLSRegressor(Intervals, OROLSBase):
         Columns of every kind, as in :class:`SubsetLSSVMRegressor`.
     keep : {"all", "predict"}, default="all"
         What ``fit`` leaves, as in :class:`SubsetLSSVMRegressor`.
-    random_state : int, RandomState or None
+    random_state : int, RandomState, Generator or None
         For ``n_candidates``, and gamma="median" on many rows.
 
     Attributes

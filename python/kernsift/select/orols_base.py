@@ -8,11 +8,11 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state
 
 from .. import _core
 from ..base.arrays import Array
-from ..base.canonical import Table, canonical_table, draw_seed
+from ..base.canonical import Table, canonical_table
+from ..base.draws import draw_seed, random_numbers
 from ..base.expansion import Expansion, KernelExpansion
 from ..base.kernel import parameter, parameters, wants_learning
 from ..base.memory import ROW_VECTORS, check_memory
@@ -64,7 +64,7 @@ class ForwardParameters(Racing):
     fit_intercept: bool = parameter("boolean", default=True)
     cache_size: float = parameter(NOT_NEGATIVE, default=200)
     n_jobs: int | None = parameter(Integral, None, default=None)
-    random_state: RandomState = parameter("random_state", default=None)
+    random_state: RandomState = parameter("random_state", np.random.Generator, default=None)
 
 
 class OROLSBase(ForwardParameters, Expansion):
@@ -149,7 +149,7 @@ class OROLSBase(ForwardParameters, Expansion):
         allowed = self._allowed(table)
         widest = max(b.shape[1] for b in targets)
         self._check_memory(len(table.X), X.shape[1], widest, len(allowed), len(kernels))
-        random = check_random_state(self.random_state)
+        random = random_numbers(self.random_state)
         found = []
         ends = np.cumsum([block.shape[1] for block in targets])
         for block in np.split(table.targets, ends[:-1], axis=1):

@@ -32,7 +32,7 @@ class KRLSParameters(KernelParameters):
         Interval(Real, LEAST_MEMORY, 1, closed="both"), "array-like", default=1.0
     )
     n_jobs: int | None = None
-    random_state: RandomState = parameter("random_state", default=None)
+    random_state: RandomState = parameter("random_state", np.random.Generator, default=None)
 
 
 class KRLSRegressor(KRLSParameters, OnlineLSSVMRegressor):
@@ -63,7 +63,7 @@ class KRLSRegressor(KRLSParameters, OnlineLSSVMRegressor):
         :class:`OnlineLSSVMRegressor`.  Below 1 it needs ``alpha > 0``.
     n_jobs : int or None, default=None
         Threads for predictions.
-    random_state : int, RandomState or None
+    random_state : int, RandomState, Generator or None
         For gamma="median" on many rows.
 
     Attributes

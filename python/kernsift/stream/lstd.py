@@ -82,7 +82,7 @@ class KernelLSTD(KernelParameters, CoreModel):
         States to be the kernels, and no others; those in the span of others are left out.  None: found on the way.
     uncertainty : bool, default=True
         Keep what standard deviations need: another m² numbers, and a third more time.
-    random_state : int, RandomState or None
+    random_state : int, RandomState, Generator or None
         For gamma="median" or "learn" on many rows.
 
     Attributes
@@ -151,7 +151,7 @@ class KernelLSTD(KernelParameters, CoreModel):
     forgetting: float = parameter(Interval(Real, 1e-6, 1, closed="both"), default=1.0)
     basis: ArrayLike | None = parameter("array-like", None, default=None)
     uncertainty: bool = parameter("boolean", default=True)
-    random_state: RandomState = parameter("random_state", default=None)
+    random_state: RandomState = parameter("random_state", np.random.Generator, default=None)
 
     _cut = False  # the last transition was the last before its episode was cut off
 

@@ -90,7 +90,7 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
     n_jobs : int or None, default=None
         Threads for predictions and for rows that can change no dictionary (``refit``, a frozen one); None is one, -1
         all.  ``OMP_NUM_THREADS`` and threadpoolctl bound it; results do not depend on the number.
-    random_state : int, RandomState or None
+    random_state : int, RandomState, Generator or None
         For gamma="median" on many rows.
     verbose : int or bool, default=0
         Print a line every 8192 rows.  The logger "kernsift" gets the same lines at level INFO.

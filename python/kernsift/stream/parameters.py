@@ -54,7 +54,7 @@ class StreamParameters(LearningParameters):
     learn_rows: int = parameter(COUNT, default=1000)
     window: int | None = parameter(Interval(Integral, 2, None, closed="left"), None, default=None)
     n_jobs: int | None = parameter(Integral, None, default=None)
-    random_state: RandomState = parameter("random_state", default=None)
+    random_state: RandomState = parameter("random_state", np.random.Generator, default=None)
     verbose: int | bool = parameter("verbose", default=0)
 
 

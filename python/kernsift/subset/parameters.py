@@ -5,6 +5,7 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import Literal
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from ..base.kernel import parameter, parameters
@@ -36,4 +37,4 @@ class SubsetParameters(Racing):
     keep_sums: bool = parameter("boolean", default=True)
     fit_intercept: bool = parameter("boolean", default=True)
     n_jobs: int | None = parameter(Integral, None, default=None)
-    random_state: RandomState = parameter("random_state", default=None)
+    random_state: RandomState = parameter("random_state", np.random.Generator, default=None)

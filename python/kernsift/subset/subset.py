@@ -105,7 +105,7 @@ class SubsetLSSVMRegressor(IncrementalRegression, Intervals, SubsetBase):
     keep : {"all", "predict"}, default="all"
         What ``fit`` leaves: "predict" drops all that predictions do not need, so that pickles are as small as files of
         ``save(what="predict")``.  Rows to come, standard deviations, intervals and sizes need the rest.
-    random_state : int, RandomState or None
+    random_state : int, RandomState, Generator or None
         For the random rows.  With an int, ``fit`` does not depend on the order of the rows.
 
     Attributes

@@ -189,7 +189,7 @@ class KernelRegressor(RegressorMixin, Front):
         Seconds for the choice; what was not tried by then is left out, with a warning.  The fit itself comes after.
     validation : {"random", "time"}, list of (train, test) or array of groups, default="random"
         Rows the choice is judged on: at random, the last fifth, pairs of row numbers, or whole groups, one label a row.
-    random_state : int, RandomState or None
+    random_state : int, RandomState, Generator or None
     n_jobs : int or None, default=None
         Threads.
     settings : dict, optional
@@ -287,7 +287,7 @@ class KernelRegressor(RegressorMixin, Front):
         ----------
         X : array-like of shape (n_samples_X, n_features)
         n_samples : int, default=1
-        random_state : int, RandomState or None, default=0
+        random_state : int, RandomState, Generator or None, default=0
         noise : bool, default=True
 
         Returns

@@ -13,7 +13,8 @@ from sklearn.utils import Bunch, check_X_y
 
 from .. import _core
 from ..base.arrays import Array
-from ..base.canonical import Table, canonical_table, draw_seed
+from ..base.canonical import Table, canonical_table
+from ..base.draws import draw_seed
 from ..base.kernel import TABLE, ChosenKernel, kernel_name
 from ..base.memory import ROW_VECTORS, check_memory
 from ..base.targets import class_targets
@@ -101,7 +102,7 @@ def learn_gamma(
         Whether y holds labels.  By default it does if it is not numeric.
     fit_intercept : bool, default=True
     sample_weight : array-like of shape (n_samples,), optional
-    random_state : int, RandomState or None
+    random_state : int, RandomState, Generator or None
         For the rows.  With an int the result does not depend on the order of the rows.
     callback : callable, optional
         Called after every iteration on all rows tuned on, with a dict of ``iteration`` and ``criterion``.
