@@ -1,4 +1,4 @@
-"""python tests/soak [--table NAME ...] [--quick | --full] [--only TEXT ...]: writes docs/reliability.md.
+"""python tests/soak [--table NAME ...] [--quick | --full] [--only TEXT ...]: writes docs/develop/reliability.md.
 
 Each table is one section of the page; running some of them replaces theirs and leaves the others.
 """
@@ -42,7 +42,7 @@ def main() -> None:
     options.add_argument("--objects", type=Path, help="equations: build folder of the package in this tree")
     asked = options.parse_args()
     sys.stdout.reconfigure(line_buffering=True)
-    asked.out = asked.out or ROOT / "docs" / "reliability.md"
+    asked.out = asked.out or ROOT / "docs" / "develop" / "reliability.md"
     alarms = set()
     for name in asked.table or TABLES:
         command = f"python tests/soak --table {name}" + ("" if asked.mode == "default" else f" --{asked.mode}")

@@ -170,7 +170,7 @@ def section(size: str, rows: list[list[str]]) -> list[str]:
         "most and the inputs wander, so that kernels leave for ever. Problems found by `health()`",
         "at a checkpoint are shown. Rounding the kernel values to double, which nobody can",
         "avoid, moves the exact solution too, the more the smaller α and TOL1 are. Where the line above says *checked*, the",
-        "core also held its state against the invariants after every row or run of rows ([testing](develop/testing.md)); a",
+        "core also held its state against the invariants after every row or run of rows ([testing](testing.md)); a",
         "row that broke one would be named here.",
         "",
         *head(["configuration", "kernels", "left", *(f"{stop:,} rows" for stop in stops)]),

@@ -1,4 +1,4 @@
-"""Peak memory of fit and predict against the formula in docs/streams.md, and whether anything grows."""
+"""Peak memory of fit and predict against the formula in docs/develop/memory.md, and whether anything grows."""
 
 # ruff: noqa: E501 - lines of the page
 from __future__ import annotations
@@ -46,7 +46,7 @@ SMALL_ROWS, SMALL_KERNELS = 2000, 20
 
 
 def _state(m: int, d: int, c: int = 1, r: int = 0) -> float:
-    """What an online model keeps and works in, in doubles (docs/streams.md)."""
+    """What an online model keeps and works in, in doubles (docs/develop/memory.md)."""
     return 10 * m * m + 2 * m * (d + c) + r * (2.5 * m + d + c)
 
 
@@ -54,7 +54,7 @@ _ONLINE = "model = kernsift.OnlineLSSVMRegressor(gamma=0.1, alpha=1.0, max_basis
 _FULL = f"{_ONLINE}, exact_rows=0).partial_fit(X[: 2 * m], y[: 2 * m])"
 _GIVEN = "model = kernsift.SubsetLSSVMRegressor(gamma=0.1, alpha=1.0, basis=X[:m])"
 
-# name: setup, work, doubles for n rows, m kernels, d features, one output (docs/streams.md)
+# name: setup, work, doubles for n rows, m kernels, d features, one output (docs/develop/memory.md)
 CASES = {
     "online, fit": (f"{_ONLINE})", "model.fit(X, y)", lambda n, m, d: _state(m, d, r=500) + 8 * n),
     "online, predict": (_FULL, "model.predict(X)", lambda n, m, d: 2 * n),
@@ -103,7 +103,7 @@ def run(asked: argparse.Namespace) -> Iterator[list[str]]:
         "",
         f"{n:,} rows of 10 features, {m} kernels: highest resident memory during the call above that before it (`VmHWM`, which",
         "`ru_maxrss` tells, begun again before the call; the rows themselves are there before). Allowed is the formula of",
-        f"[streams.md](streams.md), and beside it what the first call of the kind takes in the same process, with {SMALL_ROWS:,} rows and",
+        f"[memory.md](memory.md), and beside it what the first call of the kind takes in the same process, with {SMALL_ROWS:,} rows and",
         f"{SMALL_KERNELS} kernels: first use of libraries, and the allocator.",
         "",
         *head(["call", "peak, MB", "formula, MB", "first small call, MB", ""]),

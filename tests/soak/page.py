@@ -1,4 +1,4 @@
-"""docs/reliability.md, section by section."""
+"""docs/develop/reliability.md, section by section."""
 
 from __future__ import annotations
 
