@@ -54,20 +54,21 @@ class Row:
         if self.paper is not None and not word:
             difference = self.ours - self.paper
             word = "matches" if abs(difference) <= 2.0 * error else "better" if difference < 0 else "worse"
-        return "; ".join(part for part in (word, self.note) if part)
+        return word
 
     def cells(self) -> tuple[str, ...]:
         spread = "" if self.spread is None else f" ± {self.spread:.3g}"
         paper_spread = "" if self.paper_spread is None else f" ± {self.paper_spread:g}"
         return (
             self.item,
+            self.verdict,
             "" if self.paper is None else f"{self.paper:g}{paper_spread}",
             f"{self.ours:.4g}{spread}",
             self.paper_kernels,
             self.kernels,
             f"{self.seconds:.3g}",
             self.settings,
-            self.verdict,
+            self.note,
         )
 
 
@@ -76,7 +77,7 @@ def spread(values: list[float]) -> float | None:
     return float(np.std(values, ddof=1)) if len(values) > 1 else None
 
 
-HEADINGS = ("item", "paper", "ours", "paper's kernels", "our kernels", "seconds", "settings", "verdict")
+HEADINGS = ("item", "verdict", "paper", "ours", "paper's kernels", "our kernels", "seconds", "settings", "note")
 
 
 @dataclass

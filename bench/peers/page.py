@@ -122,6 +122,7 @@ def case_table(label: str, results: list[Result]) -> list[str]:
     if there:
         by_row = "rows" in there[0].runs[0]
         columns = {
+            "verdict": lambda r: verdict(r, [o for o in there if ours(o)]),
             "time" + " a row" * by_row: lambda r: seconds(r.seconds, by_row),
             "× ours": lambda r: number(r.ratio(there[0])),
             "error": lambda r: number(r["error"], 4) + ("" if reached(r) else " (-)"),
@@ -135,7 +136,6 @@ def case_table(label: str, results: list[Result]) -> list[str]:
                 for kind in ("predicted", "learned") for q in ("p50", "p99")
             },
             "of limit": limit,
-            "verdict": lambda r: verdict(r, [o for o in there if ours(o)]),
         }  # fmt: skip
         shown = {name: [make(r) for r in there] for name, make in columns.items()}
         shown = {name: cells for name, cells in shown.items() if any(c.strip(" ()-") for c in cells)}

@@ -37,16 +37,20 @@ def datasets(monkeypatch):
         (5.1, {"spread": 1.0, "repetitions": 100}, "matches"),
         (5.1, {"spread": 1.0, "repetitions": 10_000}, "worse"),
         (5.1, {"standard_error": 0.06}, "matches"),
-        (5.1, {"standard_error": 0.06, "note": "one run"}, "matches; one run"),
+        (5.1, {"standard_error": 0.06, "note": "one run"}, "matches"),
         (5.1, {}, "worse"),
         # the paper's mean has a standard error too: hypot(0.06, 0.6 / sqrt(100)) * 2 = 0.17
         (5.15, {"standard_error": 0.06, "paper_spread": 0.6, "paper_repetitions": 100}, "matches"),
         (5.15, {"standard_error": 0.06, "paper_spread": 0.6, "paper_repetitions": 10_000}, "worse"),
-        (4.0, {"ruling": "not identified", "note": "why"}, "not identified; why"),
+        (4.0, {"ruling": "not identified", "note": "why"}, "not identified"),
     ],
 )
 def test_verdicts(registry, ours, more, verdict):
-    assert registry.Row("item", 5.0, ours, **more).verdict == verdict
+    row = registry.Row("item", 5.0, ours, **more)
+    assert row.verdict == verdict
+    shown = dict(zip(registry.HEADINGS, row.cells(), strict=True))
+    assert list(shown)[:2] == ["item", "verdict"]
+    assert (shown["verdict"], shown["note"]) == (verdict, more.get("note", ""))
     assert registry.Row("item", None, ours, spread=1.0).verdict == ""
 
 
@@ -62,9 +66,9 @@ def test_a_table_replaces_its_section_and_leaves_the_others(registry, tmp_path):
     text = page.read_text(encoding="utf-8")
     assert text.index("## A1: first") < text.index("## B1: second")
     assert text.count("## ") == 2
-    assert "| item | 5 | 7 |" in text
-    assert "| item | 5 | 6 |" not in text
-    assert "| thing | 1 | 1.5 |" in text
+    assert "| item | worse | 5 | 7 |" in text
+    assert "| item | worse | 5 | 6 |" not in text
+    assert "| thing | worse | 1 | 1.5 |" in text
 
 
 def test_sections_stand_in_the_order_of_the_list(registry, tmp_path, monkeypatch):
@@ -140,7 +144,7 @@ def test_one_table_from_end_to_end(tmp_path):
         line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith(("| boston", "| abalone"))
     ]
     assert len(rows) == 6 + 5  # four rules and three, one of them by CV, and the dense machine
-    assert all(0.0 < float(row.split("|")[3].split("±")[0]) < 1.2 for row in rows)
+    assert all(0.0 < float(row.split("|")[4].split("±")[0]) < 1.2 for row in rows)
 
     assert "![" not in page.read_text(encoding="utf-8")
 
