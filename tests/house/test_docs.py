@@ -117,3 +117,24 @@ def test_a_dead_anchor_is_found(tmp_path):
     (tmp_path / "docs" / "a.py").write_text("def f():\n    pass\n")
     (tmp_path / "docs" / "a.md").write_text("[one](a.py#def%20f) [two](a.py#def%20g)")
     assert dead_anchors(tmp_path) == ["docs/a.md: a.py#def g"]
+
+
+#: Pages of the guide that are about one thing which every other page uses.
+SHARED = {"index.md", "objective.md", "pitfalls.md"}
+
+
+def order_of_questions(text: str) -> list[str]:
+    """What a page says first: "what" are words between title and first heading, the others are headings."""
+    found = ["what"] if re.match(r"# .+\n\n(?!#)\S", text) else []
+    for heading in re.findall(r"^## (.+)$", re.sub(r"^```.*?^```", "", text, flags=re.M | re.S), re.M):
+        question = re.match(r"When|How|What goes wrong", heading)
+        if question and question[0].lower() not in found:
+            found.append(question[0].lower())
+    return found
+
+
+@pytest.mark.parametrize("page", sorted(p.name for p in (DOCS / "guide").glob("*.md") if p.name not in SHARED))
+def test_a_page_says_what_when_how_and_what_goes_wrong(page):
+    text = (DOCS / "guide" / page).read_text(encoding="utf-8")
+    assert order_of_questions(text) == ["what", "when", "how", "what goes wrong"]
+    assert order_of_questions(text.replace("## When", "## Now")) != ["what", "when", "how", "what goes wrong"]
