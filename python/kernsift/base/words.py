@@ -23,4 +23,5 @@ def did_you_mean(word: str, words: Sequence[str]) -> str:
 def in_our_words(text: str) -> str:
     """An error of scikit-learn's constraints: classes by their public names, words in the order of the alphabet."""
     text = re.sub(r"'kernsift\.[\w.]+\.(\w+)'", r"'kernsift.\1'", text.replace("base.groups.", ""))
+    text = re.sub(r"'numpy\.random\.\w+\.(\w+)'", r"'numpy.random.\1'", text)
     return re.sub(r"\{('[^{}]*')\}", lambda found: "{" + ", ".join(sorted(found[1].split(", "))) + "}", text)
