@@ -101,7 +101,7 @@ OPTIONAL = [path for path in EXAMPLES if "except ImportError" in path.read_text(
 @pytest.mark.slow
 @pytest.mark.parametrize("path", OPTIONAL, ids=[path.stem for path in OPTIONAL])
 def test_goes_without_extras(path, monkeypatch, capsys):
-    for name in ("dask", "kernsift.dask", "kernsift.river", "onnx", "onnxruntime", "pyarrow", "river"):
+    for name in ("dask", "kernsift.dask", "kernsift.river", "onnx", "onnxruntime", "pyarrow", "redis", "river"):
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setattr(shutil, "which", lambda name: None)
     run(path, monkeypatch)
