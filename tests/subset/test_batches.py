@@ -129,6 +129,54 @@ def test_the_basis_is_from_all_batches_and_not_from_the_first():
     assert labels.fit_batches(late, sample=300).classes_.tolist() == ["down", "late", "up"]
 
 
+def test_a_relation_of_duckdb_is_run_twice(tmp_path):
+    """The basis is chosen on rows of all its batches, though a stream of it can be read once."""
+    duckdb = pytest.importorskip("duckdb", reason="needs duckdb")
+    a = np.linspace(-3, 3, 4000)
+    for k, part in enumerate(np.split(a, 4)):
+        columns = {"a": part, "kind": ["even", "odd"] * 500, "target": np.sin(3 * part)}
+        parquet.write_table(pa.table(columns), tmp_path / f"{k}.parquet")
+    with duckdb.connect() as connection:
+        relation = connection.sql(f"select * from '{tmp_path}/*.parquet'")
+        model = make().fit_batches(relation, target="target", features=["a"], sample=300)
+        whole = make().fit_batches(tmp_path, target="target", features=["a"], sample=300)
+        assert model.n_samples_seen_ == 4000
+        assert model.basis_vectors_.min() < -2.5
+        assert model.basis_vectors_.max() > 2.5
+        # the same rows in batches of other sizes, which draw another sample
+        X = pa.table({"a": a})
+        assert np.abs(model.predict(X) - whole.predict(X)).max() < 0.1
+        texts = make().fit_batches(relation, target="target")  # columns of texts are encoded
+        assert texts.columns_.coordinates == ["a", "kind=even", "kind=odd"]
+        decimals = connection.sql(f"select a::decimal(9, 6) as a, target::float as target from '{tmp_path}/*.parquet'")
+        rounded = make().fit_batches(decimals, target="target", sample=300)
+        assert np.abs(rounded.predict(X) - model.predict(X)).max() < 0.1
+        with pytest.raises(ValueError, match=r"no column 'aa' \(did you mean 'a'\?\): it has a, kind, target"):
+            model.fit_batches(relation, target="target", features=["aa"])
+
+
+def test_a_folder_may_hold_the_marks_of_its_writer(tmp_path):
+    folder = tmp_path / "rows [1]"
+    (folder / "part=1").mkdir(parents=True)
+    parquet.write_table(pa.table(columns()), folder / "part=1" / "0.parquet")
+    for name in ("_SUCCESS", "._0.parquet.crc", "part=1/_metadata"):
+        (folder / name).touch()
+    assert make().fit_batches(folder, target="y").n_samples_seen_ == 500
+
+
+def test_what_cannot_be_read_twice_is_refused():
+    class Once:
+        rows = iter([(np.zeros((3, 1)), np.zeros(3))])
+
+        def __iter__(self):
+            return self.rows
+
+    model = make()
+    with pytest.raises(ValueError, match=r"gave 3 rows and then 0: give what can be read twice, or iter\(batches\)"):
+        model.fit_batches(Once())
+    assert not hasattr(model, "alpha_")
+
+
 def test_every_row_has_the_same_chance_in_a_reservoir():
     from kernsift.io.record_batches import Reservoir
 

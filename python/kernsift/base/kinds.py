@@ -54,7 +54,10 @@ _INSTEAD = "give numbers, such as the hours since a moment of your choice, or le
 
 def types_of(X: Any) -> Iterator[tuple[Any, Any]]:
     """Names and types of a data frame's columns."""
-    dtypes = getattr(X, "dtypes", None)  # pandas and polars
+    if hasattr(X, "collect_schema"):  # polars, lazy too
+        yield from X.collect_schema().items()
+        return
+    dtypes = getattr(X, "dtypes", None)  # pandas
     if dtypes is None and hasattr(X, "schema"):
         dtypes = getattr(X.schema, "types", None)  # pyarrow
     names = getattr(X, "column_names", getattr(X, "columns", None))

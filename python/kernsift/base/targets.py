@@ -19,6 +19,7 @@ from .kernel import parameter, parameters, warn_of_scales
 from .memory import check_memory
 from .probabilities import log_softmax, softmax
 from .rows import Rows as Rows
+from .tables import with_targets
 from .types import RandomState
 from .validation import (
     ROWS,
@@ -36,6 +37,21 @@ from .validation import (
 )
 
 
+class Scored:
+    """Scores of scikit-learn's on whatever holds rows and targets."""
+
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Return the mean accuracy of a classifier, R² of a regressor.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), or name of a column of X
+        sample_weight : array-like of shape (n_samples,), optional
+        """
+        return float(super().score(*with_targets(X, y), sample_weight=sample_weight))  # type: ignore[misc]
+
+
 class Supervised(Expansion):
     """What is fitted to rows with targets."""
 
@@ -46,8 +62,8 @@ class Supervised(Expansion):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,), or of a regressor (n_samples, n_outputs)
-            Targets, or class labels.  Several outputs share the kernels.
+        y : array-like of shape (n_samples,), or of a regressor (n_samples, n_outputs), or str
+            Targets, or class labels; or the name of their column of X.  Several outputs share the kernels.
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each row's squared error.  Rows of weight zero are skipped; a class that has no other rows is no
             class of the model.
@@ -66,7 +82,7 @@ class Supervised(Expansion):
         return self
 
 
-class Regression(RegressorMixin, Supervised):
+class Regression(Scored, RegressorMixin, Supervised):
     """Numeric targets, one or several."""
 
     def _n_outputs(self) -> int | None:
@@ -205,7 +221,7 @@ class ClassWeights:
     class_weight: dict[Any, float] | Literal["balanced"] | None = parameter(dict, {"balanced"}, None, default=None)
 
 
-class Classification(ClassifierMixin, ClassWeights, Supervised):
+class Classification(Scored, ClassifierMixin, ClassWeights, Supervised):
     """Labels, as ±1 targets: one column a class, one in all for two classes."""
 
     classes_: NDArray[Any]
@@ -338,7 +354,9 @@ class IncrementalRegression(Regression):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Or a table, in memory, lazy or a stream of Arrow, such as a relation of DuckDB.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), or str
+            Targets, or the name of their column of X.
         sample_weight : array-like of shape (n_samples,), optional
         """
         self._needs_all("partial_fit")
@@ -360,7 +378,9 @@ class IncrementalClassification(Probabilities):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
+            Or a table, in memory, lazy or a stream of Arrow, such as a relation of DuckDB.
+        y : array-like of shape (n_samples,), or str
+            Labels, or the name of their column of X.
         classes : array-like, optional
             All labels the rows can bring; needed in the first call.
         sample_weight : array-like of shape (n_samples,), optional

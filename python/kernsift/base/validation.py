@@ -26,6 +26,7 @@ from .kinds import refuse_dates, refuse_texts
 from .kinds import types_of as types_of
 from .objects import Objects, RowKernel
 from .reports import has_learned
+from .tables import in_memory, with_targets
 from .words import did_you_mean as did_you_mean
 from .words import in_our_words
 
@@ -71,7 +72,7 @@ class CheckedParameters(BaseEstimator):
 
 def check_array(array: Any, **options: Any) -> NDArray[Any]:
     """scikit-learn's, with columns named in errors."""
-    what = options.get("input_name", "X")
+    what, array = options.get("input_name", "X"), in_memory(array)
     refuse_dates(array, what)
     try:
         return _check_array(array, **options)
@@ -85,7 +86,11 @@ ROWS: dict[str, Any] = {"dtype": np.float64, "order": "C"}
 
 
 def validate_data(estimator: BaseEstimator, X: Any, y: Any = "no_validation", **options: Any) -> Any:
-    """scikit-learn's, with columns named in errors, and encoded where there are others than numbers."""
+    """scikit-learn's, with columns named in errors, and encoded where there are others than numbers.
+
+    Tables may be lazy or streams, and y the name of a column.
+    """
+    X, y = with_targets(X, y)
     reset, numbers = options.get("reset", True), isinstance(X, np.ndarray) and X.dtype.kind in "fiub"
     if reset:
         estimator.__dict__.pop("columns_", None)

@@ -130,8 +130,9 @@ class Source:
             self._read = lambda: given.to_batches(batch_size=_BATCH, batch_readahead=1, fragment_readahead=1)
         elif hasattr(given, "to_batches"):  # a table of pyarrow
             self._read, self.n_rows = (lambda: given.to_batches(_BATCH)), len(given)
-        elif hasattr(given, "__arrow_c_stream__"):  # a relation of DuckDB, a reader; some can be read once
-            self._read, self.again = (lambda: _pyarrow("a stream of Arrow").RecordBatchReader.from_stream(given)), False
+        elif hasattr(given, "__arrow_c_stream__"):  # what has columns is a table: DuckDB runs its query again
+            self._read = lambda: _pyarrow("a stream of Arrow").RecordBatchReader.from_stream(given)
+            self.again = hasattr(given, "columns")
         elif isinstance(given, Iterable):
             self._read, self.again = (lambda: given), not isinstance(given, Iterator)
         else:
@@ -163,11 +164,13 @@ def _paths(given: Any) -> list[str]:
     if not _is_path(given):
         return [path for one in given for path in _paths(one)]
     name = os.fspath(given)
-    if os.path.isdir(name):
-        name = os.path.join(name, "**", "*")
-    if not glob.has_magic(name) or os.path.exists(name):
+    if folder := os.path.isdir(name):
+        name = os.path.join(glob.escape(name), "**", "*")
+    elif not glob.has_magic(name) or os.path.exists(name):
         return [name]
     found = [path for path in sorted(glob.glob(name, recursive=True)) if os.path.isfile(path)]
+    if folder:  # Spark and Dask write marks beside the rows
+        found = [path for path in found if not os.path.basename(path).startswith("_")]
     if not found:
         raise FileNotFoundError(f"no file matches {os.fspath(given)!r}")
     return found

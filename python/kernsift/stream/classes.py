@@ -22,6 +22,11 @@ from ..base.validation import ROWS, check_products, check_some_weight, check_wei
 from .course import Course
 
 
+def _are_texts(labels: NDArray[Any]) -> bool:
+    """Whether labels are texts, which data frames give as objects."""
+    return labels.dtype.kind in "US" or (labels.dtype.kind == "O" and len(labels) > 0 and isinstance(labels[0], str))
+
+
 class StreamClasses(Course):
     """Columns of classes, and the temperature learned on them."""
 
@@ -227,7 +232,7 @@ class StreamLabels(IncrementalClassification, Sets, StreamClasses):
             raise ValueError(f"classes={classes!r} differs from the {self.classes_!r} this model began with")
         assert self._order is not None
         counted = labels[weight > 0]
-        alike = (labels.dtype.kind in "US") == (self.classes_.dtype.kind in "US")
+        alike = _are_texts(labels) == _are_texts(self.classes_)
         new = counted[~np.isin(counted, self.classes_)] if alike else counted
         if len(new):
             self._name(np.unique(new), alike, streams)

@@ -135,6 +135,12 @@ def learn_batches(model: SubsetBase, batches: Any, how: dict[str, Any], classes:
             if total is None:
                 raise
             interrupted = True
+        seen = 0 if total is None else total.n_rows
+        if seen != drawn.n_rows and source.again and not interrupted:
+            raise ValueError(
+                f"the batches are read twice, for the basis and for the sums, and gave {drawn.n_rows} rows and then "
+                f"{seen}: give what can be read twice, or iter(batches) for a basis from the first rows"
+            )
         assert total is not None
         new._solve(total, None)
         if columns.names is not None and front is None:

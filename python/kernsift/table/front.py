@@ -14,7 +14,8 @@ from sklearn.utils.metaestimators import available_if
 
 from ..base.arrays import Array
 from ..base.kernel import parameters
-from ..base.targets import ClassWeights
+from ..base.tables import with_targets
+from ..base.targets import ClassWeights, Scored
 from ..base.types import RandomState
 from ..base.validation import did_you_mean, fit_context, forget, is_empty_block, transaction
 from ..dense.lssvm import LSSVMClassifier, LSSVMRegressor
@@ -73,11 +74,12 @@ class Front(FrontParameters):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,), or of a regressor (n_samples, n_outputs)
-            Targets, or class labels.
+        y : array-like of shape (n_samples,), or of a regressor (n_samples, n_outputs), or str
+            Targets, or class labels; or the name of their column of X.
         sample_weight : array-like of shape (n_samples,), optional
         """
         begin = time.perf_counter()
+        X, y = with_targets(X, y)
         with transaction(self, "model_", "rivals_", "seconds_", "tails_", "drifts_") as new:
             model = new._sparse().fit(X, y, sample_weight=sample_weight)
             rival = new._on_every_row(model, X, y, sample_weight)
@@ -174,7 +176,7 @@ class Front(FrontParameters):
         return tags
 
 
-class KernelRegressor(RegressorMixin, Front):
+class KernelRegressor(Scored, RegressorMixin, Front):
     """The recommended regression for a table: a few hundred kernels, everything chosen by the error on rows held out.
 
     Candidates are kernels (rbf, laplacian, Matérn 3/2) with one learned width per column, each judged as the final,
@@ -325,7 +327,7 @@ class KernelRegressor(RegressorMixin, Front):
 
 
 @parameters
-class KernelClassifier(ClassifierMixin, ClassWeights, Front):
+class KernelClassifier(Scored, ClassifierMixin, ClassWeights, Front):
     """The recommended classification for a table: as :class:`KernelRegressor`, judged by the labels missed.
 
     Labels missed on rows held out decide, squared errors of the ±1 targets between those that miss as many.  The
