@@ -7,7 +7,8 @@ small system is solved here.  The sums add exactly, so that the model is that of
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,10 @@ from sklearn.base import is_classifier
 
 from . import _core
 from .base.arrays import Array
+from .base.optional import optional
 from .base.pipeline import in_two, joined, named
 from .base.validation import take_over
-from .io.record_batches import numbers_of
+from .io.record_batches import BatchColumns, numbers_of
 from .subset.base import SubsetBase
 from .subset.state import SubsetState
 
@@ -31,6 +33,8 @@ except ImportError as error:
 __all__ = ["fit"]
 
 Rows = tuple[Array, NDArray[Any], Array | None]
+# Rows that are arrays at a time, if nothing else is said.
+SPLIT_ROWS = 100_000
 
 
 def fit(
@@ -42,6 +46,7 @@ def fit(
     sample: int | tuple[ArrayLike, ArrayLike] = 20_000,
     classes: ArrayLike | None = None,
     split_every: int = 8,
+    split_rows: int = SPLIT_ROWS,
 ) -> Any:
     """Fit a subset estimator to rows that lie in partitions, on whatever scheduler Dask is set to.
 
@@ -60,6 +65,9 @@ def fit(
         Labels of a classifier; found by a look at all rows if not given.
     split_every : int, default=8
         Sums merged by one task.
+    split_rows : int, default=100_000
+        Rows of a partition that a worker has as arrays at a time.  Parquet is read in such pieces, a task taking whole
+        row groups of at least so many rows, so that a worker needs the size of a row group and of a piece.
 
     Returns
     -------
@@ -94,7 +102,9 @@ def fit(
         )
     if split_every < 2:
         raise ValueError(f"split_every={split_every!r} merges nothing: give 2 or more")
-    names, parts = _partitions(X, y, sample_weight)
+    if split_rows < 1:
+        raise ValueError(f"split_rows={split_rows!r} leaves no rows: give 1 or more")
+    names, parts = _partitions(X, y, sample_weight, int(split_rows))
     Xs, ys, weight, found = _sample(parts, sample, is_classifier(model) and classes is None, split_every)
     if front is not None:
         front.fit(named(Xs, names), ys)
@@ -117,14 +127,14 @@ def fit(
 # --- partitions ---
 
 
-def _partitions(X: Any, y: Any, weight: Any) -> tuple[list[str] | None, list[Any]]:
-    """Names of the features, and for each partition a delayed (X, y, weight)."""
+def _partitions(X: Any, y: Any, weight: Any, split_rows: int) -> tuple[list[str] | None, list[Any]]:
+    """Names of the features, and the partitions, some of them delayed."""
     if isinstance(X, (str, os.PathLike)) or (
         isinstance(X, (list, tuple)) and X and all(isinstance(p, (str, os.PathLike)) for p in X)
     ):
-        X = _parquet(X)
+        return _of_parquet([X] if isinstance(X, (str, os.PathLike)) else list(X), y, weight, split_rows)
     if hasattr(X, "columns"):
-        return _of_frame(X, y, weight)
+        return _of_frame(X, y, weight, split_rows)
     if not isinstance(X, dask.array.Array):
         raise TypeError(f"X must be a dask array or DataFrame or paths of Parquet files, got a {type(X).__name__}")
     if X.ndim != 2:
@@ -135,19 +145,63 @@ def _partitions(X: Any, y: Any, weight: Any) -> tuple[list[str] | None, list[Any
     X = X.rechunk({1: -1})
     n = X.numblocks[0]
     weights = None if weight is None else _blocks(weight, X, "sample_weight", n)
-    return None, _zip([_blocks(X, X, "X", n), _blocks(y, X, "y", n), weights], None, 0)
+    return None, _zip([_blocks(X, X, "X", n), _blocks(y, X, "y", n), weights], None, 0, split_rows)
 
 
-def _parquet(paths: Any) -> Any:
-    try:
-        import dask.dataframe
-        import pyarrow.parquet  # noqa: F401
-    except ImportError as error:
-        raise ImportError("Parquet needs dask's data frames: pip install 'kernsift[dask,arrow]'") from error
-    return dask.dataframe.read_parquet([os.fspath(p) for p in paths] if isinstance(paths, (list, tuple)) else paths)
+def _of_parquet(paths: list[Any], y: Any, weight: Any, split_rows: int) -> tuple[list[str], list[Any]]:
+    by_name = isinstance(y, (str, list)) and (weight is None or isinstance(weight, str))
+    columns = BatchColumns(y, weight)
+    found: list[Any] = []
+    for path in map(os.fspath, paths):
+        system, name = optional("fsspec.core", "Parquet", "dask").url_to_fs(path)
+        files = sorted(system.find(name)) if system.isdir(name) else sorted(system.glob(name))
+        inside = [str(file)[len(name) :] for file in files]
+        if any("=" in part for part in inside) or not by_name:
+            return _of_frame(_read_parquet(paths), y, weight, split_rows)  # columns in the names of folders
+        local = "file" in np.atleast_1d(system.protocol)
+        for file in files:
+            if os.path.basename(file)[:1] in "._":  # marks beside the rows
+                continue
+            where = file if local else system.unstrip_protocol(file)
+            with _opened(where) as parquet:
+                if columns.names is None:
+                    columns.split(parquet.schema_arrow.empty_table())
+                found += _tasks(where, parquet, columns, split_rows)
+    if columns.names is None:
+        raise FileNotFoundError(f"no Parquet file matches {', '.join(map(repr, map(os.fspath, paths)))}")
+    if not columns.names:
+        raise ValueError("X has no features beside the target")
+    return columns.names, found
 
 
-def _of_frame(X: Any, y: Any, weight: Any) -> tuple[list[str], list[Any]]:
+def _tasks(where: str, parquet: Any, columns: BatchColumns, split_rows: int) -> Iterator[Stored]:
+    """Row groups of a file, as many together as have the rows of a piece."""
+    together, rows = [], 0
+    for group in range(parquet.metadata.num_row_groups):
+        together.append(group)
+        rows += parquet.metadata.row_group(group).num_rows
+        if rows >= split_rows or group + 1 == parquet.metadata.num_row_groups:
+            yield Stored(where, tuple(together), columns, split_rows)
+            together, rows = [], 0
+
+
+@contextmanager
+def _opened(where: str) -> Iterator[Any]:
+    parquet = optional("pyarrow.parquet", "Parquet", "dask,arrow")
+    with (
+        optional("fsspec", "Parquet", "dask").open(where) if "://" in where else nullcontext(where) as file,
+        parquet.ParquetFile(file) as opened,
+    ):
+        yield opened
+
+
+def _read_parquet(paths: list[Any]) -> Any:
+    import dask.dataframe
+
+    return dask.dataframe.read_parquet([os.fspath(path) for path in paths] if len(paths) > 1 else os.fspath(paths[0]))
+
+
+def _of_frame(X: Any, y: Any, weight: Any, split_rows: int) -> tuple[list[str], list[Any]]:
     given = {name: values for name, values in (("y", y), ("sample_weight", weight)) if isinstance(values, (str, list))}
     targets = [n for values in given.values() for n in ([values] if isinstance(values, str) else values)]
     unknown = [n for n in targets if n not in X.columns]
@@ -169,7 +223,7 @@ def _of_frame(X: Any, y: Any, weight: Any) -> tuple[list[str], list[Any]]:
             sides.append([_column(part, values) for part in whole])
         else:
             sides.append(_blocks(values, X, name, len(whole)))
-    return features, _zip([whole, *sides], features, len(targets))
+    return features, _zip([whole, *sides], features, len(targets), split_rows)
 
 
 def _delayed(values: Any, as_cut: bool = False) -> list[Any]:
@@ -202,33 +256,68 @@ def _blocks(values: Any, X: Any, name: str, expected: int) -> list[Any]:
     return blocks
 
 
-def _zip(columns: Sequence[list[Any] | None], features: list[str] | None, n_other: int) -> list[Any]:
-    make = dask.delayed(_part, pure=False)
+def _zip(columns: Sequence[list[Any] | None], features: list[str] | None, n_other: int, split_rows: int) -> list[Any]:
+    make = dask.delayed(Held, pure=False)
     X, y, weight = columns
     assert X is not None
     assert y is not None
     return [
-        make(number, X[number], y[number], None if weight is None else weight[number], features, n_other)
+        make(number, X[number], y[number], None if weight is None else weight[number], features, n_other, split_rows)
         for number in range(len(X))
     ]
 
 
-def _part(number: int, X: Any, y: Any, weight: Any, features: list[str] | None, n_other: int) -> Rows:
-    """A partition as arrays, or what is wrong with it."""
-    where = f"partition {number}"
-    if features is not None:
-        names = list(map(str, X.columns))
-        missing = [n for n in features if n not in X.columns]
-        if missing or len(names) != len(features) + n_other:
-            raise ValueError(f"{where} has columns {', '.join(names)} and X as a whole {', '.join(map(str, features))}")
-        X = np.column_stack([numbers_of(X[n], f"column {n!r} of {where}") for n in features])
-    rows = numbers_of(X, where)
-    targets = np.asarray(y)
-    weights = None if weight is None else numbers_of(weight, f"sample_weight of {where}")
-    for name, values in (("y", targets), ("sample_weight", weights)):
-        if values is not None and len(values) != len(rows):
-            raise ValueError(f"{where}: X has {len(rows)} rows and {name} has {len(values)}")
-    return np.ascontiguousarray(rows), targets, weights
+class Held:
+    """A partition in a worker's memory."""
+
+    def __init__(
+        self, number: int, X: Any, y: Any, weight: Any, features: list[str] | None, n_other: int, split_rows: int
+    ) -> None:
+        self._where, self._given, self._features, self._split_rows = f"partition {number}", X, features, split_rows
+        if features is not None:
+            names = list(map(str, X.columns))
+            missing = [n for n in features if n not in X.columns]
+            if missing or len(names) != len(features) + n_other:
+                known = ", ".join(map(str, features))
+                raise ValueError(f"{self._where} has columns {', '.join(names)} and X as a whole {known}")
+        self._y = np.asarray(y)
+        self._weight = None if weight is None else numbers_of(weight, f"sample_weight of {self._where}")
+        for name, values in (("y", self._y), ("sample_weight", self._weight)):
+            if values is not None and len(values) != len(X):
+                raise ValueError(f"{self._where}: X has {len(X)} rows and {name} has {len(values)}")
+
+    def pieces(self) -> Iterator[Rows]:
+        """The rows as arrays, so many at a time."""
+        for first in range(0, len(self._given), self._split_rows):
+            some = slice(first, first + self._split_rows)
+            if self._features is None:
+                X = numbers_of(self._given[some], self._where)
+            else:
+                part = self._given.iloc[some]
+                columns = (numbers_of(part[n], f"column {n!r} of {self._where}") for n in self._features)
+                X = np.column_stack(list(columns))
+            yield np.ascontiguousarray(X), self._y[some], None if self._weight is None else self._weight[some]
+
+
+class Stored:
+    """Row groups of a Parquet file, read where they are learned."""
+
+    def __init__(self, where: str, groups: tuple[int, ...], columns: BatchColumns, split_rows: int) -> None:
+        self._where, self._groups, self._columns, self._split_rows = where, groups, columns, split_rows
+
+    def pieces(self) -> Iterator[Rows]:
+        """The rows as arrays, so many at a time."""
+        with _opened(self._where) as file:
+            for group in self._groups:  # of several at once pyarrow keeps all it has read
+                for batch in file.iter_batches(self._split_rows, row_groups=[group]):
+                    try:
+                        X, y, *weight = self._columns.split(batch)
+                        if not isinstance(X, np.ndarray):
+                            names = self._columns.names or ()
+                            X = np.column_stack([numbers_of(batch.column(n), f"column {n!r}") for n in names])
+                    except ValueError as error:
+                        raise ValueError(f"{self._where}: {error}") from None
+                    yield np.ascontiguousarray(X), y, weight[0] if weight else None
 
 
 # --- tasks ---
@@ -240,11 +329,12 @@ def _tree(values: list[Any], merge: Any, split_every: int) -> Any:
     return values[0]
 
 
-def _accumulate(model: SubsetBase, part: Rows, front: Any, names: list[str] | None) -> SubsetState | None:
-    X, y, weight = part
-    if not len(X):
-        return None
-    return model.accumulate(X if front is None else front.transform(named(X, names)), y, weight)
+def _accumulate(model: SubsetBase, part: Held | Stored, front: Any, names: list[str] | None) -> SubsetState | None:
+    total = None
+    for X, y, weight in part.pieces():
+        sums = model.accumulate(X if front is None else front.transform(named(X, names)), y, weight)
+        total = sums if total is None else total.merge(sums)
+    return total
 
 
 def _add_up(states: list[SubsetState | None]) -> SubsetState | None:
@@ -277,14 +367,19 @@ def _sample(
 Drawn = tuple[NDArray[np.uint64], Array, NDArray[Any], Array, NDArray[Any] | None]
 
 
-def _draw(part: Rows, count: int, want_classes: bool) -> Drawn:
+def _draw(part: Held | Stored, count: int, want_classes: bool) -> Drawn | None:
     """The rows of positive weight with the smallest keys, which depend on the row alone."""
-    X, y, weight = part
-    weight = np.ones(len(X)) if weight is None else weight
-    if (weight > 0).sum() < len(X):
-        X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
-    keys = _core.row_keys(np.ascontiguousarray(X), 0)
-    return _smallest(keys, X, y, weight, np.unique(y) if want_classes else None, count)
+    drawn: Drawn | None = None
+    for X, y, weight in part.pieces():
+        weight = np.ones(len(X)) if weight is None else weight
+        labels = np.unique(y[weight > 0]) if want_classes else None
+        keys = _core.row_keys(X, 0)
+        near = (weight > 0) & (
+            keys <= (drawn[0][-1] if drawn is not None and len(drawn[0]) == count > 0 else keys.max())
+        )
+        found = _smallest(keys[near], X[near], y[near], weight[near], labels, count)
+        drawn = found if drawn is None else _join([drawn, found], count)
+    return drawn
 
 
 def _smallest(keys: Any, X: Any, y: Any, weight: Any, found: Any, count: int) -> Drawn:
@@ -292,7 +387,10 @@ def _smallest(keys: Any, X: Any, y: Any, weight: Any, found: Any, count: int) ->
     return keys[kept], X[kept], y[kept], weight[kept], found
 
 
-def _join(drawn: list[Drawn], count: int) -> Drawn:
+def _join(found: list[Drawn | None], count: int) -> Drawn:
+    drawn = [one for one in found if one is not None]
+    if not drawn:
+        raise ValueError("X has no rows")
     keys, X, y, weight = (np.concatenate([d[i] for d in drawn]) for i in range(4))
     labels = [d[4] for d in drawn if d[4] is not None]
     return _smallest(keys, X, y, weight, np.unique(np.concatenate(labels)) if labels else None, count)

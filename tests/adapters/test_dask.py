@@ -158,6 +158,77 @@ def test_data_frames_and_parquet(tmp_path):
     np.testing.assert_array_equal(predicted.compute(), model.predict(X))
 
 
+def seen_by(monkeypatch):
+    """Numbers of rows that are arrays at a time, for the sample and for the sums."""
+    lengths = []
+    for kind in (kernsift.dask.Held, kernsift.dask.Stored):
+
+        def noted(self, original=kind.pieces):
+            for piece in original(self):
+                lengths.append(len(piece[0]))
+                yield piece
+
+        monkeypatch.setattr(kind, "pieces", noted)
+    return lengths
+
+
+@pytest.mark.parametrize("kind", ["array", "frame", "file"])
+def test_large_partitions_are_split(kind, tmp_path, monkeypatch):
+    frame, dd = frames()
+    X, y, w = frame[["a", "b", "c"]].to_numpy(), frame.y.to_numpy(), frame.w.to_numpy()
+    expected = in_one_process(SubsetLSSVMRegressor(max_basis=20, random_state=0), X, y, w, 300)
+    frame.to_parquet(tmp_path / "rows.parquet")  # one row group
+    arguments = {
+        "array": [da.from_array(a, chunks=(len(X), *a.shape[1:])) for a in (X, y, w)],
+        "frame": (dd.from_pandas(frame, npartitions=1), "y", "w"),
+        "file": (tmp_path / "rows.parquet", "y", "w"),
+    }
+    lengths = seen_by(monkeypatch)
+    model = SubsetLSSVMRegressor(max_basis=20, random_state=0)
+    with dask.config.set(scheduler="synchronous"):
+        fit(model, *arguments[kind], sample=300, split_rows=130)
+    assert sorted(lengths) == [80] * 2 + [130] * 8  # 600 rows, twice
+    assert_same(model, expected, X)
+    with pytest.raises(ValueError, match="split_rows=0"):
+        fit(model, *arguments[kind], split_rows=0)
+
+
+def test_row_groups_are_tasks(tmp_path):
+    """As many together as have the rows of a piece; what is no rows of the table is left out."""
+    frame, _ = frames()
+    (tmp_path / "rows").mkdir()
+    frame[["a", "b", "c", "y"]][::-1].to_parquet(tmp_path / "rows" / "0.parquet", row_group_size=50)  # with an index
+    for mark in ("_SUCCESS", ".0.parquet.crc"):
+        (tmp_path / "rows" / mark).touch()
+    names, parts = kernsift.dask._of_parquet([tmp_path / "rows"], "y", None, 120)
+    assert names == ["a", "b", "c"]
+    assert [part._groups for part in parts] == [(0, 1, 2), (3, 4, 5), (6, 7, 8), (9, 10, 11)]
+    X, y = frame[["a", "b", "c"]].to_numpy(), frame.y.to_numpy()
+    whole = in_one_process(SubsetLSSVMRegressor(max_basis=20, random_state=0), X[::-1], y[::-1])
+    for path in (tmp_path / "rows", str(tmp_path / "rows" / "*.parquet"), (tmp_path / "rows" / "0.parquet").as_uri()):
+        assert_same(fit(SubsetLSSVMRegressor(max_basis=20, random_state=0), path, "y"), whole, X)
+    local = SubsetLSSVMRegressor(max_basis=20, random_state=0).fit_batches(tmp_path / "rows", target="y")
+    assert local.feature_names_in_.tolist() == ["a", "b", "c"]  # the index is no feature there either
+    frame.drop(columns="b").to_parquet(tmp_path / "rows" / "1.parquet")
+    with pytest.raises(ValueError, match=r"1.parquet: a batch has features a, c, w and the first had a, b, c"):
+        fit(SubsetLSSVMRegressor(), tmp_path / "rows", "y")
+    frame.assign(b="red").to_parquet(tmp_path / "red.parquet")
+    with pytest.raises(ValueError, match=r"red.parquet: column 'b' has dtype"):
+        fit(SubsetLSSVMRegressor(), tmp_path / "red.parquet", "y", "w")
+    with pytest.raises(FileNotFoundError, match="no Parquet file matches"):
+        fit(SubsetLSSVMRegressor(), tmp_path / "rows" / "*.csv", "y")
+
+
+def test_columns_in_the_names_of_folders(tmp_path):
+    frame, dd = frames()
+    dd.from_pandas(frame.assign(part=np.arange(len(frame)) % 2), npartitions=2).to_parquet(
+        tmp_path / "rows", partition_on="part"
+    )
+    model = fit(SubsetLSSVMRegressor(max_basis=20, random_state=0), tmp_path / "rows", "y", "w")
+    assert model.feature_names_in_.tolist() == ["a", "b", "c", "part"]
+    assert sorted(set(model.basis_vectors_[:, 3])) == [0.0, 1.0]
+
+
 def test_mismatched_partitions_are_named():
     frame, dd = frames()
     good, meta = frame[:100], frame[:0]

@@ -56,6 +56,7 @@ class BatchColumns:
         if missing:
             hint = did_you_mean(missing[0], names)
             raise ValueError(f"a batch has no column {missing[0]!r}{hint}: it has {', '.join(names)}")
+        others += _index_of(batch)
         features = self.features or [name for name in names if name not in others]
         if self.names is None:
             self.names = features
@@ -68,6 +69,12 @@ class BatchColumns:
         y = [np.asarray(_column(batch, name)) for name in targets]
         both = X, y[0] if isinstance(self.target, str) else np.column_stack(y)
         return both if self.weight is None else (*both, numbers_of(_column(batch, self.weight), "the weight"))
+
+
+def _index_of(batch: Any) -> list[str]:
+    """Columns that hold the index of a frame of pandas, which is no feature."""
+    about = getattr(getattr(batch, "schema", None), "pandas_metadata", None) or {}
+    return [name for name in about.get("index_columns", ()) if isinstance(name, str)]
 
 
 def _table(batch: Any, names: list[str]) -> Any:
