@@ -72,7 +72,9 @@ class CheckedParameters(BaseEstimator):
 
 def check_array(array: Any, **options: Any) -> NDArray[Any]:
     """scikit-learn's, with columns named in errors."""
-    what, array = options.get("input_name", "X"), in_memory(array)
+    what = options.get("input_name", "X")
+    if not isinstance(array, np.ndarray):
+        array = in_memory(array)
     refuse_dates(array, what)
     try:
         return _check_array(array, **options)
@@ -90,7 +92,8 @@ def validate_data(estimator: BaseEstimator, X: Any, y: Any = "no_validation", **
 
     Tables may be lazy or streams, and y the name of a column.
     """
-    X, y = with_targets(X, y)
+    if not (isinstance(X, np.ndarray) and isinstance(y, np.ndarray)):
+        X, y = with_targets(X, y)
     reset, numbers = options.get("reset", True), isinstance(X, np.ndarray) and X.dtype.kind in "fiub"
     if reset:
         estimator.__dict__.pop("columns_", None)
