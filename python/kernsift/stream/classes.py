@@ -232,7 +232,8 @@ class StreamLabels(IncrementalClassification, Sets, StreamClasses):
             raise ValueError(f"classes={classes!r} differs from the {self.classes_!r} this model began with")
         assert self._order is not None
         counted = labels[weight > 0]
-        alike = _are_texts(labels) == _are_texts(self.classes_)
+        kinds = labels.dtype.kind, self.classes_.dtype.kind
+        alike = kinds[0] == kinds[1] != "O" or _are_texts(labels) == _are_texts(self.classes_)
         new = counted[~np.isin(counted, self.classes_)] if alike else counted
         if len(new):
             self._name(np.unique(new), alike, streams)
