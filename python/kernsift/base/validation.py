@@ -115,11 +115,12 @@ def validate_data(estimator: BaseEstimator, X: Any, y: Any = "no_validation", **
         refuse_dates(X, "X")
     if options.get("y_numeric") and not (isinstance(y, np.ndarray) and y.dtype.kind in "fiub"):
         refuse_dates(y, "y")
+    fills = not reset and isinstance(y, str) and getattr(estimator, "_takes_missing", False)
     try:
         if columns is not None:  # names and number are those of the user's columns
             _validate_data(estimator, X, reset=reset, skip_check_array=True)
             estimator, X, options = at_this_moment(estimator), columns.encode(X), {**options, "reset": True}
-        if columns is None and not reset and isinstance(y, str) and getattr(estimator, "_takes_missing", False):
+        if fills:
             rows = _validate_data(estimator, X, y, **options, ensure_all_finite="allow-nan")
             return _filled(rows, estimator) if np.isnan(rows).any() else rows
         return _validate_data(estimator, X, y, **options)

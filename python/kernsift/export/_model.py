@@ -15,7 +15,7 @@ from ..base.arrays import Array
 from ..base.expansion import Expansion, KernelExpansion
 from ..base.kernel import TABLE
 from ..base.pipeline import fold, is_pipeline
-from ..base.steps import Steps
+from ..base.steps import Coordinate, Steps
 from ..base.validation import check_is_fitted
 from ..base.warp import Warp, widths_of
 from ..select.feature_vectors import FeatureVectorSelector
@@ -177,6 +177,9 @@ def describe(estimator: Any, target: str | None = None) -> Model:
     columns = getattr(estimator, "columns_", None)
     steps = columns if isinstance(columns, Steps) else None
     affine = None if steps is None else steps.affine()
+    fills = target == "ONNX" and getattr(estimator, "_takes_missing", False) and (columns is None or affine is not None)
+    if fills:  # the front door fills in what is missing in a table of numbers
+        steps, affine = _filled(estimator, steps), None
     shifted = any(t.kernel.name == "polynomial" for t in terms) and affine is not None and affine[2].any()
     if affine is not None and not (shifted and target == "ONNX"):
         terms, intercept = _before(terms, intercept, int(estimator.n_features_in_), *affine, target or "a display")
@@ -186,7 +189,7 @@ def describe(estimator: Any, target: str | None = None) -> Model:
             f"{steps.described()}, and {target or 'a display'} takes numbers that are scaled at most: give rows that "
             "have passed the steps to the model behind them, pipeline[-1], or use to_onnx, which takes the pipeline"
         )
-    elif columns is not None and steps is None:
+    elif columns is not None and steps is None and not fills:
         raise ValueError(
             f"{columns.described()} is encoded in this model, and {target or 'a display'} takes numbers: fit a model "
             "to the numbers model.columns_.encode(X), use that, and give it rows in the same coordinates"
@@ -211,6 +214,16 @@ def describe(estimator: Any, target: str | None = None) -> Model:
         temperature=estimator.temperature_ if hasattr(estimator, "predict_proba") else None,
         steps=steps,
     )
+
+
+def _filled(estimator: Any, steps: Steps | None) -> Steps:
+    """The steps before a model, and then the mean of its kernels' centres in place of what is missing."""
+    if steps is None:
+        names = tuple(getattr(estimator, "feature_names_in_", range(estimator.n_features_in_)))
+        steps = Steps(names, tuple(Coordinate(j, str(name)) for j, name in enumerate(names)))
+    means = estimator.basis_vectors_.mean(axis=0)
+    filled = (c.then(("fill", None, float(mean))) for c, mean in zip(steps.columns, means, strict=True))
+    return Steps(steps.names, tuple(filled))
 
 
 def _before(
