@@ -37,6 +37,7 @@ class BatchColumns:
     def __init__(self, target: str | list[str] | None, weight: str | None, features: Any = None) -> None:
         self.target, self.weight, self.features = target, weight, None if features is None else list(features)
         self.names: list[str] | None = None
+        self._types: dict[str, Any] = {}  # of the first batch
 
     def split(self, batch: Any) -> tuple[Any, ...]:
         """Return (X, y) or (X, y, weight); tuples pass as they are."""
@@ -62,7 +63,15 @@ class BatchColumns:
             self.names = features
         elif sorted(features) != sorted(self.names):
             raise ValueError(f"a batch has features {', '.join(features)} and the first had {', '.join(self.names)}")
-        if all(is_number(dtype) for name, dtype in types_of(batch) if name in self.names):
+        types = {str(name): dtype for name, dtype in types_of(batch) if str(name) in self.names}
+        self._types = self._types or types
+        for name, dtype in types.items():
+            first = self._types.get(name, dtype)
+            if is_number(dtype) != is_number(first) and str(dtype) not in ("null", "object"):
+                raise ValueError(
+                    f"column {name!r} has dtype {dtype} in a batch and {first} in the first: convert it to that"
+                )
+        if all(map(is_number, self._types.values())):
             X: Any = np.column_stack([numbers_of(_column(batch, name), f"column {name!r}") for name in self.names])
         else:
             X = _table(batch, self.names)
@@ -112,8 +121,12 @@ def one_below_another(parts: list[Any]) -> Any:
     if len(parts) == 1 or isinstance(parts[0], np.ndarray):
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
     import narwhals
+    import narwhals.selectors
 
-    return narwhals.concat([narwhals.from_native(part, eager_only=True) for part in parts]).to_native()
+    frames = [narwhals.from_native(part, eager_only=True) for part in parts]
+    if any(frame.schema != frames[0].schema for frame in frames):  # whole numbers in one file, others in the next
+        frames = [frame.with_columns(narwhals.selectors.numeric().cast(narwhals.Float64)) for frame in frames]
+    return narwhals.concat(frames).to_native()
 
 
 class Source:
