@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 
 #include "core/base/interrupt.hpp"
 #include "core/base/multiply.hpp"
 #include "core/base/parallel.hpp"
 #include "core/linalg/blocked_triangles.hpp"
+#include "core/linalg/repeated.hpp"
 #include "core/ridge/joint_variance.hpp"
 #include "core/ridge/leave_one_out.hpp"
 
@@ -25,6 +27,10 @@ void add_rows(const Kernel& kernel, const Panels& elements, const Rows& L, const
               const ConstVectorRef& weight, const ConstVectorRef& offset, int threads, bool task, NormalSums& sums) {
   const Index m = elements.size(), c = Y.cols();
   Matrix K(elements.padded(), kTile), targets(kTile, c + 1), products = Matrix::Zero(m, c + 1);
+  // every part of a tile has its own, and a large M, which threads share, Eigen's
+  std::deque<RepeatedSolve> solve;
+  for (Index part = 0; L.rows() > 0 && part < kTile / kRowsOfTask; ++part) solve.emplace_back(m, kRowsOfTask);
+  RepeatedOuter outer(m < kLarge ? m : 0, kTile);
   for (Index first = 0; first < X.rows(); first += kTile) {
     if (!task) check_interrupt();
     const Index count = std::min(kTile, X.rows() - first);
@@ -37,7 +43,7 @@ void add_rows(const Kernel& kernel, const Panels& elements, const Rows& L, const
       kernel.prepare(X.middleRows(first + begin, n), rows);
       kernel.block(elements, rows, 0, n, K.middleCols(begin, n));
       auto W = K.block(0, begin, m, n);
-      if (L.rows() > 0) L.triangularView<Eigen::Lower>().solveInPlace(W);
+      if (L.rows() > 0) solve[part](L, W);
       if (weighted) W.array().rowwise() *= root.segment(begin, n).transpose().array();
     });
     const auto W = K.topLeftCorner(m, count);
@@ -48,8 +54,12 @@ void add_rows(const Kernel& kernel, const Panels& elements, const Rows& L, const
     sums.yy.noalias() += t.leftCols(c).cwiseAbs2().transpose() * v;
     sums.weight += sum_of(v);
     if (weighted) t.array().colwise() *= root.array();
-    add_product(1.0, W, t, products);
-    add_outer(W, 1.0, threads, sums.M);  // [MATH 1.11]
+    products.noalias() += W * t;
+    if (m < kLarge) {
+      outer(W, sums.M);  // [MATH 1.11]
+    } else {
+      add_outer(W, 1.0, threads, sums.M);
+    }
   }
   sums.z += products.leftCols(c);  // [MATH 1.11]
   sums.s += products.col(c);       // [MATH 1.11]

@@ -1,0 +1,82 @@
+// A solution and an outer product of one size, again and again, in buffers that stay. Eigen allocates its buffers in
+// each call. Where malloc returns memory to the system at once (MALLOC_TRIM_THRESHOLD_, which Dask sets for its
+// workers), the page faults of that take as long as the arithmetic. The results are the bits of Eigen's own calls.
+#pragma once
+
+#include "core/base/types.hpp"
+
+namespace kernsift {
+
+#if EIGEN_VERSION_AT_LEAST(3, 4, 0) && !EIGEN_VERSION_AT_LEAST(3, 4, 90)
+
+// W <- L^-1 W for L (size, size) and W (size, columns), or fewer columns.
+class RepeatedSolve {
+ public:
+  RepeatedSolve(const RepeatedSolve&) = delete;  // Eigen's buffers would be freed twice
+  RepeatedSolve& operator=(const RepeatedSolve&) = delete;
+  RepeatedSolve(Index size, Index columns) : columns_(columns), space_(size, columns, size, 1, false) {
+    space_.allocateAll();
+  }
+
+  void operator()(const Rows& L, MatrixRef W) {
+    if (W.cols() != columns_) {
+      L.triangularView<Eigen::Lower>().solveInPlace(W);
+      return;
+    }
+    Eigen::internal::triangular_solve_matrix<double, Index, Eigen::OnTheLeft, Eigen::Lower, false, Eigen::RowMajor,
+                                             Eigen::ColMajor, 1>::run(W.rows(), W.cols(), L.data(), L.outerStride(),
+                                                                      W.data(), 1, W.outerStride(), space_);
+  }
+
+ private:
+  Index columns_;
+  Eigen::internal::gemm_blocking_space<Eigen::ColMajor, double, double, Eigen::Dynamic, Eigen::Dynamic, Eigen::Dynamic,
+                                       4>
+      space_;
+};
+
+// A <- A + W W' for A (size, size), whose lower triangle alone is written, and W (size, columns), or fewer columns.
+class RepeatedOuter {
+ public:
+  RepeatedOuter(const RepeatedOuter&) = delete;  // Eigen's buffers would be freed twice
+  RepeatedOuter& operator=(const RepeatedOuter&) = delete;
+  RepeatedOuter(Index size, Index columns) : columns_(columns), space_(size, size, columns, 1, false) {
+    space_.allocateAll();
+  }
+
+  void operator()(const ConstMatrixRef& W, MatrixRef A) {
+    if (W.cols() != columns_) {
+      A.selfadjointView<Eigen::Lower>().rankUpdate(W);
+      return;
+    }
+    Eigen::internal::general_matrix_matrix_triangular_product<Index, double, Eigen::ColMajor, false, double,
+                                                              Eigen::RowMajor, false, Eigen::ColMajor, 1,
+                                                              Eigen::Lower>::run(A.cols(), W.cols(), W.data(),
+                                                                                 W.outerStride(), W.data(),
+                                                                                 W.outerStride(), A.data(), 1,
+                                                                                 A.outerStride(), 1.0, space_);
+  }
+
+ private:
+  Index columns_;
+  Eigen::internal::gemm_blocking_space<Eigen::ColMajor, double, double, Eigen::Dynamic, Eigen::Dynamic, Eigen::Dynamic>
+      space_;
+};
+
+#else  // other versions of Eigen have other names
+
+class RepeatedSolve {
+ public:
+  RepeatedSolve(Index, Index) {}
+  void operator()(const Rows& L, MatrixRef W) { L.triangularView<Eigen::Lower>().solveInPlace(W); }
+};
+
+class RepeatedOuter {
+ public:
+  RepeatedOuter(Index, Index) {}
+  void operator()(const ConstMatrixRef& W, MatrixRef A) { A.selfadjointView<Eigen::Lower>().rankUpdate(W); }
+};
+
+#endif
+
+}  // namespace kernsift
