@@ -22,15 +22,29 @@ constexpr Index kTile = 256;
 constexpr Index kLarge = 1024;
 constexpr Index kRowsOfPart = 4096, kRowsOfTask = 128;
 
+// What a tile needs, for one thread or for all that share it.
+struct Tile {
+  Tile(const Panels& elements, bool whitened, Index outputs)
+      : K(elements.padded(), kTile),
+        targets(kTile, outputs + 1),
+        products(elements.size(), outputs + 1),
+        add_square(elements.size() < kLarge ? elements.size() : 0, kTile) {
+    for (Index part = 0; whitened && part < kTile / kRowsOfTask; ++part)
+      solve.emplace_back(elements.size(), kRowsOfTask);  // parts of a tile go to several threads
+  }
+
+  Matrix K, targets, products;
+  std::deque<RepeatedSolve> solve;
+  RepeatedOuter add_square;
+};
+
 // Tile after tile. A task, which no one may stop, has one thread.
 void add_rows(const Kernel& kernel, const Panels& elements, const Rows& L, const Rows& X, const Rows& Y,
-              const ConstVectorRef& weight, const ConstVectorRef& offset, int threads, bool task, NormalSums& sums) {
+              const ConstVectorRef& weight, const ConstVectorRef& offset, int threads, bool task, Tile& tile,
+              NormalSums& sums) {
   const Index m = elements.size(), c = Y.cols();
-  Matrix K(elements.padded(), kTile), targets(kTile, c + 1), products = Matrix::Zero(m, c + 1);
-  // every part of a tile has its own, and a large M, which threads share, Eigen's
-  std::deque<RepeatedSolve> solve;
-  for (Index part = 0; L.rows() > 0 && part < kTile / kRowsOfTask; ++part) solve.emplace_back(m, kRowsOfTask);
-  RepeatedOuter outer(m < kLarge ? m : 0, kTile);
+  Matrix &K = tile.K, &targets = tile.targets, &products = tile.products;
+  products.setZero();
   for (Index first = 0; first < X.rows(); first += kTile) {
     if (!task) check_interrupt();
     const Index count = std::min(kTile, X.rows() - first);
@@ -43,7 +57,7 @@ void add_rows(const Kernel& kernel, const Panels& elements, const Rows& L, const
       kernel.prepare(X.middleRows(first + begin, n), rows);
       kernel.block(elements, rows, 0, n, K.middleCols(begin, n));
       auto W = K.block(0, begin, m, n);
-      if (L.rows() > 0) solve[part](L, W);
+      if (L.rows() > 0) tile.solve[part](L, W);
       if (weighted) W.array().rowwise() *= root.segment(begin, n).transpose().array();
     });
     const auto W = K.topLeftCorner(m, count);
@@ -56,7 +70,7 @@ void add_rows(const Kernel& kernel, const Panels& elements, const Rows& L, const
     if (weighted) t.array().colwise() *= root.array();
     products.noalias() += W * t;
     if (m < kLarge) {
-      outer(W, sums.M);  // [MATH 1.11]
+      tile.add_square(W, sums.M);  // [MATH 1.11]
     } else {
       add_outer(W, 1.0, threads, sums.M);
     }
@@ -88,9 +102,15 @@ void NormalSums::add(const NormalSums& other) {
 void accumulate(const Kernel& kernel, const Panels& elements, const Rows& L, const Rows& X, const Rows& Y,
                 const ConstVectorRef& weight, const ConstVectorRef& offset, int threads, NormalSums& sums) {
   const Index m = elements.size(), n = X.rows();
-  if (m >= kLarge || n <= kRowsOfPart) return add_rows(kernel, elements, L, X, Y, weight, offset, threads, false, sums);
+  const bool whitened = L.rows() > 0;
+  if (m >= kLarge || n <= kRowsOfPart) {
+    Tile tile(elements, whitened, Y.cols());
+    return add_rows(kernel, elements, L, X, Y, weight, offset, threads, false, tile, sums);
+  }
   const Index together = std::min<Index>(threads, (n + kRowsOfPart - 1) / kRowsOfPart);
   std::vector<Matrix> squares(together, Matrix(m, m));
+  std::deque<Tile> tiles;
+  for (Index i = 0; i < together; ++i) tiles.emplace_back(elements, whitened, Y.cols());
   for (Index first = 0; first < n; first += together * kRowsOfPart) {
     check_interrupt();
     const Index parts = std::min(together, (n - first + kRowsOfPart - 1) / kRowsOfPart);
@@ -99,7 +119,7 @@ void accumulate(const Kernel& kernel, const Panels& elements, const Rows& L, con
     parallel_for(parts, threads, [&](Index i) {
       const Index begin = first + i * kRowsOfPart, count = std::min(kRowsOfPart, n - begin);
       add_rows(kernel, elements, L, X.middleRows(begin, count), Y.middleRows(begin, count),
-               weight.segment(begin, count), offset, 1, true, found[i]);
+               weight.segment(begin, count), offset, 1, true, tiles[i], found[i]);
     });
     for (const NormalSums& part : found) sums.add(part);
   }
