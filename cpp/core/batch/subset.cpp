@@ -28,7 +28,8 @@ struct Tile {
       : K(elements.padded(), kTile),
         targets(kTile, outputs + 1),
         products(elements.size(), outputs + 1),
-        add_square(elements.size() < kLarge ? elements.size() : 0, kTile) {
+        add_square(elements.size() < kLarge ? elements.size() : 0, kTile),
+        add_product(elements.size(), kTile, outputs + 1) {
     for (Index part = 0; whitened && part < kTile / kRowsOfTask; ++part)
       solve.emplace_back(elements.size(), kRowsOfTask);  // parts of a tile go to several threads
   }
@@ -36,6 +37,7 @@ struct Tile {
   Matrix K, targets, products;
   std::deque<RepeatedSolve> solve;
   RepeatedOuter add_square;
+  RepeatedProduct add_product;
 };
 
 // Tile after tile. A task, which no one may stop, has one thread.
@@ -68,7 +70,7 @@ void add_rows(const Kernel& kernel, const Panels& elements, const Rows& L, const
     sums.yy.noalias() += t.leftCols(c).cwiseAbs2().transpose() * v;
     sums.weight += sum_of(v);
     if (weighted) t.array().colwise() *= root.array();
-    products.noalias() += W * t;
+    tile.add_product(W, t, products);
     if (m < kLarge) {
       tile.add_square(W, sums.M);  // [MATH 1.11]
     } else {

@@ -1,6 +1,6 @@
-// A solution and an outer product of one size, again and again, in buffers that stay. Eigen allocates its buffers in
-// each call. Where malloc returns memory to the system at once (MALLOC_TRIM_THRESHOLD_, which Dask sets for its
-// workers), the page faults of that take as long as the arithmetic. The results are the bits of Eigen's own calls.
+// A solution, an outer product and a product of one size, again and again, in buffers that stay. Eigen allocates its
+// buffers in each call. Where malloc returns memory to the system at once (MALLOC_TRIM_THRESHOLD_, which Dask sets for
+// its workers), the page faults of that take as long as the arithmetic. The results are the bits of Eigen's own calls.
 #pragma once
 
 #include "core/base/types.hpp"
@@ -63,6 +63,33 @@ class RepeatedOuter {
       space_;
 };
 
+// C <- C + A B for A (size, depth) and B (depth, columns), of 2 columns or more, or fewer rows of B.
+class RepeatedProduct {
+ public:
+  RepeatedProduct(const RepeatedProduct&) = delete;  // Eigen's buffers would be freed twice
+  RepeatedProduct& operator=(const RepeatedProduct&) = delete;
+  RepeatedProduct(Index size, Index depth, Index columns) : depth_(depth), space_(size, columns, depth, 1, true) {
+    space_.allocateAll();
+  }
+
+  void operator()(const ConstMatrixRef& A, const ConstMatrixRef& B, MatrixRef C) {
+    if (A.cols() != depth_) {
+      C.noalias() += A * B;
+      return;
+    }
+    Eigen::internal::general_matrix_matrix_product<Index, double, Eigen::ColMajor, false, double, Eigen::ColMajor,
+                                                   false, Eigen::ColMajor, 1>::run(C.rows(), C.cols(), A.cols(),
+                                                                                   A.data(), A.outerStride(), B.data(),
+                                                                                   B.outerStride(), C.data(), 1,
+                                                                                   C.outerStride(), 1.0, space_);
+  }
+
+ private:
+  Index depth_;
+  Eigen::internal::gemm_blocking_space<Eigen::ColMajor, double, double, Eigen::Dynamic, Eigen::Dynamic, Eigen::Dynamic>
+      space_;
+};
+
 #else  // other versions of Eigen have other names
 
 class RepeatedSolve {
@@ -75,6 +102,12 @@ class RepeatedOuter {
  public:
   RepeatedOuter(Index, Index) {}
   void operator()(const ConstMatrixRef& W, MatrixRef A) { A.selfadjointView<Eigen::Lower>().rankUpdate(W); }
+};
+
+class RepeatedProduct {
+ public:
+  RepeatedProduct(Index, Index, Index) {}
+  void operator()(const ConstMatrixRef& A, const ConstMatrixRef& B, MatrixRef C) { C.noalias() += A * B; }
 };
 
 #endif
