@@ -22,22 +22,43 @@ constexpr Index kTile = 256;
 constexpr Index kLarge = 1024;
 constexpr Index kRowsOfPart = 4096, kRowsOfTask = 128;
 
+// Products and solutions of a tile, whose buffers serve all tiles.
+struct Repeated {
+  Repeated(Index m, bool whitened, Index outputs, int threads)
+      : square(m < kLarge ? m : 0, kTile), product(m, kTile, outputs + 1) {
+    const Index parts = threads > 1 ? kTile / kRowsOfTask : 1;  // of a tile, which may go to several threads
+    for (Index part = 0; whitened && part < parts; ++part) solve.emplace_back(m, kRowsOfTask);
+  }
+
+  void allocate() {
+    square.allocate();
+    product.allocate();
+    for (auto& part : solve) part.allocate();
+  }
+
+  double numbers() const {
+    double sum = square.numbers() + product.numbers();
+    for (const auto& part : solve) sum += part.numbers();
+    return sum;
+  }
+
+  RepeatedOuter square;
+  RepeatedProduct product;
+  std::deque<RepeatedSolve> solve;
+};
+
 // What a tile needs, for one thread or for all that share it.
 struct Tile {
-  Tile(const Panels& elements, bool whitened, Index outputs)
+  Tile(const Panels& elements, bool whitened, Index outputs, int threads)
       : K(elements.padded(), kTile),
         targets(kTile, outputs + 1),
         products(elements.size(), outputs + 1),
-        add_square(elements.size() < kLarge ? elements.size() : 0, kTile),
-        add_product(elements.size(), kTile, outputs + 1) {
-    for (Index part = 0; whitened && part < kTile / kRowsOfTask; ++part)
-      solve.emplace_back(elements.size(), kRowsOfTask);  // parts of a tile go to several threads
+        add(elements.size(), whitened, outputs, threads) {
+    add.allocate();
   }
 
   Matrix K, targets, products;
-  std::deque<RepeatedSolve> solve;
-  RepeatedOuter add_square;
-  RepeatedProduct add_product;
+  Repeated add;
 };
 
 // Tile after tile. A task, which no one may stop, has one thread.
@@ -59,7 +80,7 @@ void add_rows(const Kernel& kernel, const Panels& elements, const Rows& L, const
       kernel.prepare(X.middleRows(first + begin, n), rows);
       kernel.block(elements, rows, 0, n, K.middleCols(begin, n));
       auto W = K.block(0, begin, m, n);
-      if (L.rows() > 0) tile.solve[part](L, W);
+      if (L.rows() > 0) tile.add.solve[part % tile.add.solve.size()](L, W);
       if (weighted) W.array().rowwise() *= root.segment(begin, n).transpose().array();
     });
     const auto W = K.topLeftCorner(m, count);
@@ -70,9 +91,9 @@ void add_rows(const Kernel& kernel, const Panels& elements, const Rows& L, const
     sums.yy.noalias() += t.leftCols(c).cwiseAbs2().transpose() * v;
     sums.weight += sum_of(v);
     if (weighted) t.array().colwise() *= root.array();
-    tile.add_product(W, t, products);
+    tile.add.product(W, t, products);
     if (m < kLarge) {
-      tile.add_square(W, sums.M);  // [MATH 1.11]
+      tile.add.square(W, sums.M);  // [MATH 1.11]
     } else {
       add_outer(W, 1.0, threads, sums.M);
     }
@@ -106,13 +127,13 @@ void accumulate(const Kernel& kernel, const Panels& elements, const Rows& L, con
   const Index m = elements.size(), n = X.rows();
   const bool whitened = L.rows() > 0;
   if (m >= kLarge || n <= kRowsOfPart) {
-    Tile tile(elements, whitened, Y.cols());
+    Tile tile(elements, whitened, Y.cols(), threads);
     return add_rows(kernel, elements, L, X, Y, weight, offset, threads, false, tile, sums);
   }
   const Index together = std::min<Index>(threads, (n + kRowsOfPart - 1) / kRowsOfPart);
   std::vector<Matrix> squares(together, Matrix(m, m));
   std::deque<Tile> tiles;
-  for (Index i = 0; i < together; ++i) tiles.emplace_back(elements, whitened, Y.cols());
+  for (Index i = 0; i < together; ++i) tiles.emplace_back(elements, whitened, Y.cols(), 1);
   for (Index first = 0; first < n; first += together * kRowsOfPart) {
     check_interrupt();
     const Index parts = std::min(together, (n - first + kRowsOfPart - 1) / kRowsOfPart);
@@ -129,8 +150,10 @@ void accumulate(const Kernel& kernel, const Panels& elements, const Rows& L, con
 
 double accumulate_memory(Index m, Index n, Index d, Index outputs, int threads) {
   const double parts = m < kLarge && n > kRowsOfPart ? std::min<double>(threads, std::ceil(1.0 * n / kRowsOfPart)) : 0;
+  const Repeated buffers(m, true, outputs, parts > 0 ? 1 : threads);
   // an M for each thread; for each K of a tile and its products; the vectors, what is prepared of them, z and products
-  return 1.0 * m * (parts * m + 2.0 * kTile * std::max(parts, 1.0) + 4.0 * (d + outputs));
+  return 1.0 * m * (parts * m + 2.0 * kTile * std::max(parts, 1.0) + 4.0 * (d + outputs)) +
+         std::max(parts, 1.0) * buffers.numbers();
 }
 
 void whiten(const Rows& L, int threads, NormalSums& sums) {

@@ -9,14 +9,20 @@ namespace kernsift {
 
 #if EIGEN_VERSION_AT_LEAST(3, 4, 0) && !EIGEN_VERSION_AT_LEAST(3, 4, 90)
 
+// Numbers in the buffers of a call.
+template <class Space>
+double numbers_in(const Space& space) {
+  return 1.0 * static_cast<double>(space.kc()) * static_cast<double>(space.mc() + space.nc());
+}
+
 // W <- L^-1 W for L (size, size) and W (size, columns), or fewer columns.
 class RepeatedSolve {
  public:
   RepeatedSolve(const RepeatedSolve&) = delete;  // Eigen's buffers would be freed twice
   RepeatedSolve& operator=(const RepeatedSolve&) = delete;
-  RepeatedSolve(Index size, Index columns) : columns_(columns), space_(size, columns, size, 1, false) {
-    space_.allocateAll();
-  }
+  RepeatedSolve(Index size, Index columns) : columns_(columns), space_(size, columns, size, 1, false) {}
+
+  void allocate() { space_.allocateAll(); }
 
   void operator()(const Rows& L, MatrixRef W) {
     if (W.cols() != columns_) {
@@ -27,6 +33,8 @@ class RepeatedSolve {
                                              Eigen::ColMajor, 1>::run(W.rows(), W.cols(), L.data(), L.outerStride(),
                                                                       W.data(), 1, W.outerStride(), space_);
   }
+
+  double numbers() const { return numbers_in(space_); }
 
  private:
   Index columns_;
@@ -40,9 +48,9 @@ class RepeatedOuter {
  public:
   RepeatedOuter(const RepeatedOuter&) = delete;  // Eigen's buffers would be freed twice
   RepeatedOuter& operator=(const RepeatedOuter&) = delete;
-  RepeatedOuter(Index size, Index columns) : columns_(columns), space_(size, size, columns, 1, false) {
-    space_.allocateAll();
-  }
+  RepeatedOuter(Index size, Index columns) : columns_(columns), space_(size, size, columns, 1, false) {}
+
+  void allocate() { space_.allocateAll(); }
 
   void operator()(const ConstMatrixRef& W, MatrixRef A) {
     if (W.cols() != columns_) {
@@ -57,6 +65,8 @@ class RepeatedOuter {
                                                                                  A.outerStride(), 1.0, space_);
   }
 
+  double numbers() const { return numbers_in(space_); }
+
  private:
   Index columns_;
   Eigen::internal::gemm_blocking_space<Eigen::ColMajor, double, double, Eigen::Dynamic, Eigen::Dynamic, Eigen::Dynamic>
@@ -68,9 +78,9 @@ class RepeatedProduct {
  public:
   RepeatedProduct(const RepeatedProduct&) = delete;  // Eigen's buffers would be freed twice
   RepeatedProduct& operator=(const RepeatedProduct&) = delete;
-  RepeatedProduct(Index size, Index depth, Index columns) : depth_(depth), space_(size, columns, depth, 1, true) {
-    space_.allocateAll();
-  }
+  RepeatedProduct(Index size, Index depth, Index columns) : depth_(depth), space_(size, columns, depth, 1, true) {}
+
+  void allocate() { space_.allocateAll(); }
 
   void operator()(const ConstMatrixRef& A, const ConstMatrixRef& B, MatrixRef C) {
     if (A.cols() != depth_) {
@@ -84,6 +94,8 @@ class RepeatedProduct {
                                                                                    C.outerStride(), 1.0, space_);
   }
 
+  double numbers() const { return numbers_in(space_); }
+
  private:
   Index depth_;
   Eigen::internal::gemm_blocking_space<Eigen::ColMajor, double, double, Eigen::Dynamic, Eigen::Dynamic, Eigen::Dynamic>
@@ -95,18 +107,24 @@ class RepeatedProduct {
 class RepeatedSolve {
  public:
   RepeatedSolve(Index, Index) {}
+  void allocate() {}
+  double numbers() const { return 0.0; }
   void operator()(const Rows& L, MatrixRef W) { L.triangularView<Eigen::Lower>().solveInPlace(W); }
 };
 
 class RepeatedOuter {
  public:
   RepeatedOuter(Index, Index) {}
+  void allocate() {}
+  double numbers() const { return 0.0; }
   void operator()(const ConstMatrixRef& W, MatrixRef A) { A.selfadjointView<Eigen::Lower>().rankUpdate(W); }
 };
 
 class RepeatedProduct {
  public:
   RepeatedProduct(Index, Index, Index) {}
+  void allocate() {}
+  double numbers() const { return 0.0; }
   void operator()(const ConstMatrixRef& A, const ConstMatrixRef& B, MatrixRef C) { C.noalias() += A * B; }
 };
 
