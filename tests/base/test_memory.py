@@ -107,7 +107,7 @@ CASES = {
         (800, 0),
     ),
     "by feature vectors": subset(
-        "basis=FeatureVectorSelector(n_components=m), gamma=0.1, alpha=1.0, keep_sums=False", "n_components"
+        "basis=FeatureVectorSelector(n_components=m), gamma=0.1, alpha=1.0, keep_sums=False", "a smaller basis"
     ),
     "by ald": selected("ald"),
     "by efvs": selected("efvs"),
