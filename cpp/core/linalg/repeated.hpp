@@ -3,7 +3,7 @@
 // its workers), the page faults of that take as long as the arithmetic. The results are the bits of Eigen's own calls.
 #pragma once
 
-#include "core/base/types.hpp"
+#include "core/base/multiply.hpp"
 
 namespace kernsift {
 
@@ -84,7 +84,7 @@ class RepeatedProduct {
 
   void operator()(const ConstMatrixRef& A, const ConstMatrixRef& B, MatrixRef C) {
     if (A.cols() != depth_) {
-      C.noalias() += A * B;
+      add_product(1.0, A, B, C);
       return;
     }
     Eigen::internal::general_matrix_matrix_product<Index, double, Eigen::ColMajor, false, double, Eigen::ColMajor,
@@ -125,7 +125,7 @@ class RepeatedProduct {
   RepeatedProduct(Index, Index, Index) {}
   void allocate() {}
   double numbers() const { return 0.0; }
-  void operator()(const ConstMatrixRef& A, const ConstMatrixRef& B, MatrixRef C) { C.noalias() += A * B; }
+  void operator()(const ConstMatrixRef& A, const ConstMatrixRef& B, MatrixRef C) { add_product(1.0, A, B, C); }
 };
 
 #endif
