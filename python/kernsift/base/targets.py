@@ -19,7 +19,7 @@ from .kernel import parameter, parameters, warn_of_scales
 from .memory import check_memory
 from .probabilities import log_softmax, softmax
 from .rows import Rows as Rows
-from .tables import with_targets
+from .tables import with_targets as with_targets
 from .types import RandomState
 from .validation import (
     ROWS,

@@ -92,7 +92,8 @@ def validate_data(estimator: BaseEstimator, X: Any, y: Any = "no_validation", **
 
     Tables may be lazy or streams, and y the name of a column.
     """
-    if not (isinstance(X, np.ndarray) and isinstance(y, (np.ndarray, list))):
+    arrays = isinstance(X, np.ndarray) and (isinstance(y, (np.ndarray, list)) or y in ("no_validation", None))
+    if not arrays:
         X, y = with_targets(X, y)
     reset, numbers = options.get("reset", True), isinstance(X, np.ndarray) and X.dtype.kind in "fiub"
     if reset:

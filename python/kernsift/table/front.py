@@ -14,8 +14,7 @@ from sklearn.utils.metaestimators import available_if
 
 from ..base.arrays import Array
 from ..base.kernel import parameters
-from ..base.tables import with_targets
-from ..base.targets import ClassWeights, Scored
+from ..base.targets import ClassWeights, Scored, with_targets
 from ..base.types import RandomState
 from ..base.validation import did_you_mean, fit_context, forget, is_empty_block, transaction
 from ..dense.lssvm import LSSVMClassifier, LSSVMRegressor
