@@ -92,8 +92,8 @@ def validate_data(estimator: BaseEstimator, X: Any, y: Any = "no_validation", **
 
     Tables may be lazy or streams, and y the name of a column.
     """
-    arrays = isinstance(X, np.ndarray) and (isinstance(y, (np.ndarray, list)) or y in ("no_validation", None))
-    if not arrays:
+    alone = y is None or (isinstance(y, str) and y == "no_validation")
+    if not (isinstance(X, np.ndarray) and (alone or isinstance(y, (np.ndarray, list)))):
         X, y = with_targets(X, y)
     reset, numbers = options.get("reset", True), isinstance(X, np.ndarray) and X.dtype.kind in "fiub"
     if reset:
