@@ -8,7 +8,8 @@ import pickle
 import kernsift
 import numpy as np
 import pytest
-from kernsift.base import draws
+from kernsift.base.canonical import draw_seed
+from kernsift.base.draws import random_numbers
 from kernsift.base.kernel import _MEDIAN_ROWS
 from sklearn.base import clone, is_classifier
 
@@ -123,11 +124,14 @@ def test_functions_take_a_generator():
 @pytest.mark.parametrize("bits", [np.random.MT19937, np.random.PCG64, np.random.PCG64DXSM, np.random.Philox])
 def test_any_bit_generator_serves_and_is_moved_on(bits):
     generator = np.random.Generator(bits(7))
-    drawn = [draws.draw_seed(generator) for _ in range(20)]
+    drawn = [draw_seed(generator) for _ in range(20)]
     assert len(set(drawn)) == 20
     assert all(0 <= seed < 2**31 - 1 for seed in drawn)
     after = np.random.Generator(bits(7))
     assert generator.random() != after.random()
+    before = generator.bit_generator.state
+    assert 0 <= random_numbers(generator).random_sample() < 1
+    assert str(generator.bit_generator.state) != str(before)
 
 
 def test_a_file_holds_the_generator_of_default_rng_alone(tmp_path):

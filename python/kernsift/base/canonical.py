@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 
 from .. import _core
 from .arrays import Array
@@ -80,6 +81,13 @@ class Table:
 def sum_of_logs(weight: Array) -> float:
     """Sum of the logarithms of positive weights, the same in any order."""
     return math.fsum(np.log(weight[(weight > 0) & (weight != 1)]).tolist())
+
+
+def draw_seed(random_state: Any) -> int:
+    """Draw the seed of a fit."""
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31 - 1))
+    return int(check_random_state(random_state).randint(2**31 - 1))
 
 
 def canonical_rows(X: Array, weight: Array, seed: int, scale_free: bool = False) -> Canonical:

@@ -14,8 +14,3 @@ def random_numbers(random_state: Any) -> np.random.RandomState:
         return np.random.RandomState(random_state.bit_generator)
     drawing: np.random.RandomState = check_random_state(random_state)
     return drawing
-
-
-def draw_seed(random_state: Any) -> int:
-    """Draw the seed of a fit."""
-    return int(random_numbers(random_state).randint(2**31 - 1))

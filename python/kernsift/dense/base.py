@@ -12,8 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .. import _core
 from ..base.arrays import Array
-from ..base.canonical import Table, canonical_table
-from ..base.draws import draw_seed
+from ..base.canonical import Table, canonical_table, draw_seed
 from ..base.expansion import Expansion, KernelExpansion
 from ..base.intervals import Intervals
 from ..base.kernel import SCALES, parameter, parameters, resolve_gamma, wants_learning

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..base.arrays import Array
-from ..base.canonical import Table, canonical_table
-from ..base.draws import draw_seed, random_numbers
+from ..base.canonical import Table, canonical_table, draw_seed
+from ..base.draws import random_numbers
 from ..base.kernel import parameter, parameters
 from ..base.left_out import LeftOut
 from ..base.memory import ROW_VECTORS, check_memory

@@ -11,8 +11,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from .. import _core
 from ..base.arrays import Array
-from ..base.canonical import Canonical, canonical_rows
-from ..base.draws import draw_seed
+from ..base.canonical import Canonical, canonical_rows, draw_seed
 from ..base.estimator import Estimator, is_float32
 from ..base.groups import On, Product, Sum
 from ..base.kernel import KERNELS, KernelParameters, parameter, parameters

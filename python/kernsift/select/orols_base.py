@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
 from ..base.arrays import Array
-from ..base.canonical import Table, canonical_table
-from ..base.draws import draw_seed, random_numbers
+from ..base.canonical import Table, canonical_table, draw_seed
+from ..base.draws import random_numbers
 from ..base.expansion import Expansion, KernelExpansion
 from ..base.kernel import parameter, parameters, wants_learning
 from ..base.memory import ROW_VECTORS, check_memory

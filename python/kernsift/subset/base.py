@@ -13,8 +13,7 @@ from sklearn.exceptions import NotFittedError
 
 from .. import _core
 from ..base.arrays import Array
-from ..base.canonical import Table, canonical_table
-from ..base.draws import draw_seed
+from ..base.canonical import Table, canonical_table, draw_seed
 from ..base.expansion import Expansion, KernelExpansion
 from ..base.kernel import kernel_name, wants_learning
 from ..base.targets import Rows

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 
-from ..base.draws import draw_seed
+from ..base.canonical import draw_seed
 from ..base.pipeline import in_two, joined, named
 from ..base.progress import progress
 from ..base.validation import check_some_weight, forget, is_empty_block, take_over, transaction

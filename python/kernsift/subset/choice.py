@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..base.arrays import Array
-from ..base.canonical import Table, canonical_rows
-from ..base.draws import draw_seed
+from ..base.canonical import Table, canonical_rows, draw_seed
 from ..base.kernel import wants_learning
 from ..base.memory import check_memory
 from ..base.threads import n_threads

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.draws import draw_seed
+from ..base.canonical import draw_seed
 from ..base.expansion import KernelExpansion
 from ..base.kernel import ChosenKernel, kernel_name
 from ..base.targets import Rows

@@ -13,8 +13,7 @@ from sklearn.utils import Bunch, check_X_y
 
 from .. import _core
 from ..base.arrays import Array
-from ..base.canonical import Table, canonical_table
-from ..base.draws import draw_seed
+from ..base.canonical import Table, canonical_table, draw_seed
 from ..base.kernel import TABLE, ChosenKernel, kernel_name
 from ..base.memory import ROW_VECTORS, check_memory
 from ..base.targets import class_targets

@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..base.arrays import Array
-from ..base.canonical import canonical_rows, canonical_table
-from ..base.draws import draw_seed
+from ..base.canonical import canonical_rows, canonical_table, draw_seed
 from ..base.groups import On, Product, Sum
 from ..base.kernel import KERNELS as KNOWN
 from ..base.kernel import TABLE, ChosenKernel, LearningParameters, is_scale_free, parameter, parameters, wants_learning

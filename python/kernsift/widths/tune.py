@@ -13,8 +13,7 @@ from sklearn.base import clone
 
 from .. import _core
 from ..base.arrays import Array
-from ..base.canonical import Canonical, Table, canonical_rows
-from ..base.draws import draw_seed
+from ..base.canonical import Canonical, Table, canonical_rows, draw_seed
 from ..base.kernel import SCALES
 from ..base.memory import check_memory
 from ..base.pipeline import in_two, is_pipeline, joined
