@@ -69,10 +69,10 @@ def test_a_part_of_a_table_does_not_replace_the_page(page, tmp_path):
     before = (BENCH / "papers" / "RESULTS.md").read_bytes()
     command = [sys.executable, BENCH / "papers", "--quick", "--table", "OROLS3", "--only", "nothing"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
-    assert "OROLS3: 002, table 3" in done.stdout
+    assert "OROLS3: Andelić et al. 2007, table 3" in done.stdout
     assert (BENCH / "papers" / "RESULTS.md").read_bytes() == before
     subprocess.run([*command, "--out", tmp_path / "PAGE.md"], capture_output=True, check=True, timeout=300)
-    assert "## OROLS3: 002, table 3" in (tmp_path / "PAGE.md").read_text(encoding="utf-8")
+    assert "## OROLS3: Andelić et al. 2007, table 3" in (tmp_path / "PAGE.md").read_text(encoding="utf-8")
 
 
 def test_a_ratio_is_of_interleaved_rounds_with_fresh_states(page):

@@ -76,7 +76,7 @@ def draw(curves: dict[tuple[int | None, int | None], tuple[Array, Array]], axes:
 
 @table(
     "EFVS1",
-    "003, figure 1: mean relative reconstruction error on boston against basis size",
+    "Cawley and Talbot, ESANN 2002, figure 1: mean relative reconstruction error on boston against basis size",
     figures=("EFVS1",),
     seeds=f"0 to {REPEATS - 1}",
     data=("boston",),

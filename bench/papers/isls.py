@@ -1,4 +1,4 @@
-"""Cawley and Talbot, "Improved sparse least-squares support vector machines" (004): figures 1 and 2.
+"""Cawley and Talbot, "Improved sparse least-squares support vector machines": figures 1 and 2.
 
 10-fold cross-validation error against the number of kernels kept, on motorcycle and boston. In every fold the inputs
 are standardised on the training rows, which also choose gamma and alpha by leave-one-out error of the dense model;
@@ -36,13 +36,13 @@ class Figure:
 
 FIGURES = {
     "ISLS1": Figure(
-        "004, figure 1: motorcycle, 10-fold RMSE against kernels kept",
+        "Cawley and Talbot, Neurocomputing 2002, figure 1: motorcycle, 10-fold RMSE against kernels kept",
         "motorcycle",
         np.logspace(-0.5, 2, 11),
         (100, 40, 20, 15, 12, 10, 9, 8, 6, 4),
     ),
     "ISLS2": Figure(
-        "004, figure 2: boston, 10-fold RMSE against kernels kept",
+        "Cawley and Talbot, Neurocomputing 2002, figure 2: boston, 10-fold RMSE against kernels kept",
         "boston",
         np.logspace(-3, 0, 10),
         (450, 300, 200, 150, 100, 75, 50, 30, 20, 10),

@@ -1,4 +1,4 @@
-"""Jung & Polani, "Sequential learning with LS-SVM for large-scale data sets" (000): tables 1 and 2, figure 1.
+"""Jung & Polani, "Sequential learning with LS-SVM for large-scale data sets": tables 1 and 2, figure 1.
 
 The kernels are not printed. Table 1's are those whose KRLS keeps as many kernels as the paper's: exp(-|x - x'|²/16) on
 standardised boston and abalone (Sex coded 1 to 3), 4.2 on standardised sinc. Forest is exp(-|x - x'|²/54), which gives
@@ -88,7 +88,7 @@ IMPOSSIBLE = "the printed error is no MSE of targets of unit variance (below)"
 
 @table(
     "JP1",
-    "000, table 1: mean squared error, subset chosen online or by OLS",
+    "Jung and Polani 2006, table 1: mean squared error, subset chosen online or by OLS",
     seeds="splits and permutations (20061, repetition)",
     data=("boston", "abalone"),
 )
@@ -204,7 +204,7 @@ def trial(method: str, n: int, m: int, times: int, rows: tuple[Array, Array, Arr
 
 @table(
     "JP2",
-    "000, table 2 and figure 1: forest, class 2 against the rest, test error in %",
+    "Jung and Polani 2006, table 2 and figure 1: forest, class 2 against the rest, test error in %",
     figures=("JPF1",),
     seeds="test rows 20062, training rows (20063, repetition)",
     data=("covtype",),

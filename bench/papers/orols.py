@@ -1,4 +1,4 @@
-"""Andelić et al., "Order-recursive updates for nonlinear discriminants" (002): tables 3 and 4, figures 1 to 3.
+"""Andelić et al., "Order-recursive updates for nonlinear discriminants": tables 3 and 4, figures 1 to 3.
 
 The kernel is exp(-|x - x'|² / (2σ²)). The paper chooses σ by 5-fold cross-validation and does not say whether once or
 for every run: both are here. It leaves the selection rule open ("may be applied within any"), so it is chosen by
@@ -106,7 +106,7 @@ def said(rule: dict[str, object]) -> str:
 
 @table(
     "OROLS3",
-    "002, table 3: RMSE on sinc, 50 training rows, noise 0.1, 1000 test rows without noise",
+    "Andelić et al. 2007, table 3: RMSE on sinc, 50 training rows, noise 0.1, 1000 test rows without noise",
     seeds="20023 + run",
 )
 def toy(run: Run) -> Iterator[Line]:
@@ -192,7 +192,7 @@ def bound(p: Problems) -> tuple[float, float, float]:
 
 @table(
     "OROLSF",
-    "002, figures 1 to 3: a fit, error against training rows and against noise, on sinc",
+    "Andelić et al. 2007, figures 1 to 3: a fit, error against training rows and against noise, on sinc",
     figures=("OROLSF1", "OROLSF2", "OROLSF3"),
     seeds="20023 + run",
 )
@@ -282,7 +282,7 @@ def figures(run: Run) -> Iterator[Line]:
 
 @table(
     "OROLS4",
-    "002, table 4: mean squared error",
+    "Andelić et al. 2007, table 4: mean squared error",
     seeds="splits 20024 + split, folds of the split's number, candidates 0",
     data=("boston", "abalone"),
 )

@@ -1,4 +1,4 @@
-"""Andelić et al., "Order-recursive updates for nonlinear discriminants" (002), table 2: classification.
+"""Andelić et al., "Order-recursive updates for nonlinear discriminants", table 2: classification.
 
 The kernel is exp(-|x - x'|² / (2σ²)); σ by 5-fold cross-validation on training rows only, as in the paper. Ours may
 keep as many kernels as the paper's models and no more.
@@ -25,7 +25,7 @@ def width(sigma: float) -> float:
     return 1.0 / (2.0 * sigma**2)
 
 
-# name: errors of OROLS and of the SVM in 002, fraction of rows per class in %, σ to compare, rows that compare them
+# name: errors of OROLS and of the SVM in the paper, fraction of rows per class in %, σ to compare, rows that compare them
 # unless --full
 SETS = {
     "pendigits": (1.66, 2.5, 1.9, [25.0, 30.0, 35.0, 40.0, 45.0, 50.0, 60.0], 10_000),
@@ -86,7 +86,7 @@ def rivals(run: Run, X: Array, y: Array, sigmas: list[float]) -> Iterator[tuple[
 
 @table(
     "OROLS2",
-    "002, table 2: test error in %, one against the rest",
+    "Andelić et al. 2007, table 2: test error in %, one against the rest",
     seeds="folds 20021, rows that compare σ 20022, rivals' rows 20025, candidates 0",
     data=tuple(SETS),
 )

@@ -1,4 +1,4 @@
-"""Jung & Polani, slides to "Sequential learning with LS-SVM for large-scale data sets" (001): error against kernels.
+"""Jung & Polani, slides to "Sequential learning with LS-SVM for large-scale data sets": error against kernels.
 
 The curves are in the slides without numbers. "Experiments II", on forest, is figure 1 of 000 (JP2). The application,
 learning in RoboCup keepaway by least-squares policy iteration, needs a simulator: the tables VALUES and CONTROL compare
@@ -50,7 +50,7 @@ def krls(gamma: float, tol: float) -> object:
 
 @table(
     "JPS1",
-    "001, experiments I: mean squared error against number of kernels",
+    "slides of Jung and Polani, experiments I: mean squared error against number of kernels",
     figures=("JPS1",),
     seeds="splits and permutations (20061, repetition)",
     data=("boston", "abalone"),
