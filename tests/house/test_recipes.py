@@ -104,6 +104,7 @@ NOT_RUN = {
     "scikit-build-core>=1.0": NETWORK,
     "pip install .": NETWORK,
     "pip wheel": BUILD,
+    "git tag --sign": "publishes a release",
     "cmake --preset": BUILD,
     "-DKERNSIFT_BUILD_LIBRARY=ON": BUILD,
 }
