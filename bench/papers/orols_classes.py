@@ -25,7 +25,7 @@ def width(sigma: float) -> float:
     return 1.0 / (2.0 * sigma**2)
 
 
-# name: errors of OROLS and of the SVM in the paper, fraction of rows per class in %, σ to compare, rows that compare them
+# name: errors of OROLS and of the SVM in the paper, fraction of rows per class in %, σ to compare, rows that do
 # unless --full
 SETS = {
     "pendigits": (1.66, 2.5, 1.9, [25.0, 30.0, 35.0, 40.0, 45.0, 50.0, 60.0], 10_000),
