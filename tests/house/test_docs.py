@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
+from support.public import PUBLIC
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -35,16 +36,7 @@ def public(module: str) -> set[str]:
 
 
 def missing(text: str) -> set[str]:
-    modules = [
-        "kernsift",
-        "kernsift.blocks",
-        "kernsift.dask",
-        "kernsift.datasets",
-        "kernsift.display",
-        "kernsift.export",
-    ]
-    modules += ["kernsift.forecast", "kernsift.kernels", "kernsift.river"]
-    wanted = set().union(*map(public, modules)) - {"kernsift.PruningPathDisplay"}  # listed in kernsift.display
+    wanted = set().union(*map(public, PUBLIC)) - {"kernsift.PruningPathDisplay"}  # listed in kernsift.display
     return wanted ^ listed(text)
 
 

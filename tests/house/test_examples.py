@@ -10,6 +10,7 @@ import re
 
 import kernsift
 import pytest
+from support.public import PUBLIC
 
 MODULES = sorted(
     m.name
@@ -68,17 +69,7 @@ NOT_SHOWN = {"set_callbacks", "register_skl2onnx", "predict_proba_many"}
 
 def public_things():
     """Public classes and functions with the names they have in the documentation."""
-    for name in (
-        "kernsift",
-        "kernsift.blocks",
-        "kernsift.dask",
-        "kernsift.datasets",
-        "kernsift.display",
-        "kernsift.export",
-        "kernsift.forecast",
-        "kernsift.kernels",
-        "kernsift.river",
-    ):
+    for name in PUBLIC:
         module = imported(name)
         for part in getattr(module, "__all__", []):
             thing = getattr(module, part)
