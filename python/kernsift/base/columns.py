@@ -359,8 +359,13 @@ def _place(parameter: str, one: Any, names: list[Any]) -> int:
         return names.index(one)
     if isinstance(one, Integral) and -len(names) <= int(one) < len(names):
         return int(one) % len(names)
+    raise no_column(parameter, one, names)
+
+
+def no_column(parameter: str, one: Any, names: Sequence[Any]) -> ValueError:
+    """Return the error of a parameter that names a column which X does not have."""
     hint = did_you_mean(str(one), [name for name in names if isinstance(name, str)])
-    raise ValueError(f"{parameter} names {one!r}, which is no column of X{hint}: it has {', '.join(map(str, names))}")
+    return ValueError(f"{parameter} names {one!r}, which is no column of X{hint}: it has {', '.join(map(str, names))}")
 
 
 def _periods(periods: Mapping[Any, Any], names: list[Any]) -> dict[int, tuple[float, ...]]:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from .._core import AnyKernel
 from ..io.plain import record
 from .arrays import Array
+from .columns import no_column
 from .kernel import KERNELS, resolve_gamma
 from .objects import RowKernel
 from .types import KernelName
@@ -185,5 +186,4 @@ def _place(one: Any, names: Sequence[Any]) -> int:
         return list(names).index(one)
     if isinstance(one, int) and not isinstance(one, bool) and 0 <= one < len(names):
         return one
-    hint = did_you_mean(str(one), [name for name in names if isinstance(name, str)])
-    raise ValueError(f"kernel names {one!r}, which is no column of X{hint}: it has {', '.join(map(str, names))}")
+    raise no_column("kernel", one, names)
