@@ -66,8 +66,8 @@ def fit(
     split_every : int, default=8
         Sums merged by one task.
     split_rows : int, default=100_000
-        Rows of a partition that a worker has as arrays at a time.  Parquet is read in such pieces, a task taking whole
-        row groups of at least so many rows, so that a worker needs the size of a row group and of a piece.
+        Rows of a partition that a worker has as arrays at a time.  Parquet is read in such pieces: a task takes whole
+        row groups, which hold at least this many rows together, and a worker needs memory for one of them and a piece.
 
     Returns
     -------
@@ -287,7 +287,7 @@ class Held:
                 raise ValueError(f"{self._where}: X has {len(X)} rows and {name} has {len(values)}")
 
     def pieces(self) -> Iterator[Rows]:
-        """The rows as arrays, so many at a time."""
+        """The rows as arrays, ``split_rows`` of them at a time."""
         for first in range(0, len(self._given), self._split_rows):
             some = slice(first, first + self._split_rows)
             if self._features is None:
@@ -306,7 +306,7 @@ class Stored:
         self._where, self._groups, self._columns, self._split_rows = where, groups, columns, split_rows
 
     def pieces(self) -> Iterator[Rows]:
-        """The rows as arrays, so many at a time."""
+        """The rows as arrays, ``split_rows`` of them at a time."""
         with _opened(self._where) as file:
             for group in self._groups:  # of several at once pyarrow keeps all it has read
                 for batch in file.iter_batches(self._split_rows, row_groups=[group]):

@@ -6,6 +6,7 @@ the two is in the span of the objects.  So a model with the linear kernel on w i
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -23,20 +24,20 @@ IN_SPAN = 1e-12
 NEGATIVE = 1e-8
 
 
-class RowKernel:
+class RowKernel(ABC):
     """A kernel of rows of numbers that is evaluated on many at once."""
 
+    @abstractmethod
     def fitted_to(self, X: Array, names: Sequence[Any]) -> Self:
         """The same as plain numbers, for columns of these names."""
-        raise NotImplementedError
 
+    @abstractmethod
     def matrix(self, X: Array, Z: Array) -> Array:
         """Values of rows X with rows Z."""
-        raise NotImplementedError
 
+    @abstractmethod
     def diagonal(self, X: Array) -> Array:
         """Values of rows with themselves."""
-        raise NotImplementedError
 
 
 @record("Objects")
