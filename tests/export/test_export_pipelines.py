@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import kernsift
@@ -122,9 +123,10 @@ def test_a_warp_behind_a_scaler():
     assert error(describe(made, "C").scores(WILD)[:, 0], made.predict(WILD)) < 1e-12
 
 
-def test_the_polynomial_kernel_of_shifted_columns_has_no_c_but_that_of_scaled_ones():
+def test_the_polynomial_kernel_of_shifted_columns_is_none_of_their_own_but_that_of_scaled_ones_is():
     with pytest.raises(ValueError, match=r"polynomial kernel of shifted columns.*with_mean=False"):
-        to_c(pipeline(StandardScaler(), "polynomial"))
+        to_libsvm(pipeline(StandardScaler(), "polynomial"))
+    assert describe(pipeline(StandardScaler(), "polynomial"), "C").steps is not None
     made = pipeline(MaxAbsScaler(), "polynomial")
     assert error(describe(made, "C").scores(WILD)[:, 0], made.predict(WILD)) < tolerance(made)
 
@@ -202,6 +204,110 @@ def test_onnx_of_filled_and_clipped_numbers():
     assert error(run(model, {"X": rows})["variable"][:, 0], made.predict(rows)) < 1e-12
 
 
+# --- other steps in C, on columns of numbers
+
+
+def numbers(missing):
+    """Rows of three numbers, one of which numbers a kind, with gaps: NaN, or -1 in their place."""
+    draw = np.random.default_rng(3)
+    rows = np.column_stack([RAW[:, 0], RAW[:, 1], draw.integers(0, 4, len(RAW)) + 0.1])
+    rows[::7, 0] = rows[::11, 2] = missing
+    return rows
+
+
+FILLED = SimpleImputer(strategy="median", add_indicator=True)
+CHAINS = {
+    "filled": make_pipeline(FILLED, StandardScaler()),
+    "clipped": make_pipeline(SimpleImputer(), MinMaxScaler(clip=True)),
+    "one-hot": ColumnTransformer(
+        [("n", make_pipeline(FILLED, RobustScaler()), [1, 0]), ("k", OneHotEncoder(handle_unknown="ignore"), [2])]
+    ),
+    "first": ColumnTransformer(
+        [("n", SimpleImputer(), [0, 1]), ("k", OneHotEncoder(drop="first", handle_unknown="ignore"), [2])]
+    ),
+    "numbered": ColumnTransformer(
+        [
+            ("n", SimpleImputer(), [0, 1]),
+            ("k", OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1, encoded_missing_value=9), [2]),
+        ]
+    ),
+}
+
+
+@compiled
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("chain", CHAINS)
+def test_c_of_other_steps(chain, dtype, tmp_path):
+    made = pipeline(CHAINS[chain], rows=numbers(np.nan), gamma="standard")
+    rows = numbers(np.nan)[:60] * [1.3, 1.1, 1.0] + [0.1, 3.0, 0.0]
+    rows[3, 2] = 8.0  # a category that is not known
+    header = to_c(made, dtype=dtype, X=rows)
+    stated = float(re.search(r"Largest error against float64: (\S+)", header)[1])  # to two digits
+    found = build(tmp_path, header, PLAIN.replace("ANSWER", ""), dtype)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Found unknown categories")
+        expected = made.predict(rows)
+    off = error(found(rows)[:, 0], expected)
+    assert off < 1e-12 if dtype == "float64" else 0.5 * stated < off < 2 * stated < 1e-3
+    for j in range(3):
+        rows[0] = numbers(np.nan)[1]
+        rows[0, j] = np.inf
+        assert np.isnan(found(rows[:1])[0, 0])
+
+
+@compiled
+def test_c_of_marked_gaps_and_of_an_error_for_new_categories(tmp_path):
+    columns = ColumnTransformer([("n", SimpleImputer(missing_values=-1), [0, 1]), ("k", OneHotEncoder(), [2])])
+    made = pipeline(columns, rows=numbers(-1.0), gamma="standard")
+    found = build(tmp_path, to_c(made, dtype="float64"), PLAIN.replace("ANSWER", ""), "float64")
+    rows = numbers(-1.0)[:40]
+    assert error(found(rows)[:, 0], made.predict(rows)) < 1e-12
+    rows[3, 2] = 8.0
+    with pytest.raises(ValueError, match="unknown categor"):
+        made.predict(rows)
+    assert np.flatnonzero(np.isnan(found(rows)[:, 0])).tolist() == [3]
+
+
+@compiled
+@pytest.mark.parametrize("several", [False, True], ids=["one", "two"])
+def test_c_learns_behind_steps(several, tmp_path):
+    y = np.column_stack([Y, X[:, 0] ** 2]) if several else Y
+    model = kernsift.OnlineLSSVMRegressor(max_basis=20, gamma=0.3, swap_until=50, forgetting=1.0, linear=False)
+    rows = numbers(np.nan)
+    made = make_pipeline(clone(CHAINS["filled"]), model).fit(rows, y)
+    targets = y[:60] + 0.1
+    outputs = targets.reshape(60, -1).shape[1]
+    main = f"""  REAL x[MODEL_FEATURES + {outputs}], out[{outputs}];
+  model_state s;
+  model_begin(&s);
+  while (row(x, MODEL_FEATURES + {outputs})) {{
+    model_scores(&s, x, out);
+    show(out, {outputs});
+    model_learn(&s, x, {"x + MODEL_FEATURES" if several else "x[MODEL_FEATURES]"}, 1.0);
+    puts("");
+  }}
+  return 0;"""
+    found = build(tmp_path, to_c(made, dtype="float64", learn=True), main, "float64")
+    expected = kernsift.fold(made).prequential(rows[:60], targets).y_pred
+    assert error(found(np.column_stack([rows[:60], targets])), np.reshape(expected, (60, -1))) < 1e-9
+
+
+def test_categories_that_single_precision_does_not_tell_apart_are_refused():
+    rows = np.column_stack([X[:, 0], 2.0**24 + (np.arange(len(X)) % 2)])
+    columns = ColumnTransformer([("n", StandardScaler(), [0]), ("k", OneHotEncoder(), [1])])
+    made = pipeline(columns, rows=rows)
+    with pytest.raises(ValueError, match=r"float32.*categories of column 1 apart.*float64"):
+        to_c(made)
+    assert "double" in to_c(made, dtype="float64")
+
+
+def test_columns_of_texts_have_no_c():
+    frame = table()
+    columns = ColumnTransformer([("n", SimpleImputer(), ["a"]), ("k", OneHotEncoder(), ["kind"])])
+    with pytest.raises(ValueError, match=r"column 'kind' holds texts, and C takes numbers.*to_onnx"):
+        to_c(pipeline(columns, rows=frame))
+
+
 def test_onnx_of_missing_texts():
     pandas = pytest.importorskip("pandas")
     pytest.importorskip("onnx", reason="onnx is not installed")
@@ -236,16 +342,16 @@ def test_steps_that_only_skl2onnx_knows():
         to_c(made)
 
 
-def test_what_c_has_no_step_for_is_named():
+def test_what_libsvm_has_no_step_for_is_named():
     made = pipeline(make_pipeline(SimpleImputer(), StandardScaler()))
-    for export in (to_c, to_libsvm):
-        with pytest.raises(ValueError, match=r"column 0 has its missing values filled in by a step.*pipeline\[-1\]"):
-            export(made)
+    with pytest.raises(ValueError, match=r"column 0 has its missing values filled in by a step.*pipeline\[-1\]"):
+        to_libsvm(made)
 
 
 def test_the_front_door_is_exported():
     settings = {"kernel": "rbf", "gamma": "scale", "max_basis": 20}
     made = make_pipeline(StandardScaler(), kernsift.KernelRegressor(random_state=0, settings=settings)).fit(RAW, Y)
-    assert error(describe(made, "C").scores(RAW_NEW)[:, 0], made.predict(RAW_NEW)) < 1e-10
+    model = describe(made, "C")  # which fills in what is missing, after the scaler
+    assert error(model.scores(model.steps.encode(RAW_NEW))[:, 0], made.predict(RAW_NEW)) < 1e-10
     alone = kernsift.KernelRegressor(random_state=0, settings=settings).fit(X, Y)
     assert error(describe(alone, "C").scores(NEW)[:, 0], alone.predict(NEW)) < 1e-10

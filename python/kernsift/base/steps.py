@@ -124,7 +124,7 @@ class Steps:
         if (j, operations) not in done:
             if operations:
                 before = self._done(done, table, j, operations[:-1])
-                done[j, operations] = _operate(operations[-1], before, self.names[j])
+                done[j, operations] = operate(operations[-1], before, self.names[j])
             else:
                 done[j, operations] = _values(table[j][1])
         return done[j, operations]
@@ -137,6 +137,16 @@ class Steps:
             return None
         slopes, constants = np.array(found, dtype=np.float64).T
         return places, slopes, constants
+
+    @cached_property
+    def texts(self) -> set[int]:
+        """Numbers of the columns that hold texts."""
+        return {
+            coordinate.column
+            for coordinate in self.columns
+            for kind, *how in coordinate.operations
+            if any(isinstance(v, str) for v in (how[0] if kind == "code" else how if kind == "fill" else ()))
+        }
 
     def described(self) -> str:
         """The first column that is no affine function, for errors."""
@@ -179,7 +189,7 @@ def _numbers(values: NDArray[Any], name: Any) -> Array:
     return out
 
 
-def _operate(operation: Operation, values: NDArray[Any], name: Any) -> NDArray[Any]:
+def operate(operation: Operation, values: NDArray[Any], name: Any) -> NDArray[Any]:
     """Do an operation to the values of a column."""
     kind, *how = operation
     if kind in _READS_NUMBERS:

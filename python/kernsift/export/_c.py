@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..base.arrays import Array
 from ..base.pipeline import fold
 from ..base.validation import check_array
 from ..io.atomic_write import write_whole
@@ -42,9 +43,9 @@ def to_c(
     ``<name>_predict`` returns a regressor's value (several outputs: through a pointer), or the number of a class,
     whose label ``<name>_label`` returns; ``<name>_scores`` and, where the estimator has them,
     ``<name>_probabilities`` fill an array; a :class:`~kernsift.FeatureVectorSelector` has ``<name>_transform``.  All
-    kernels are supported.  Where a feature is NaN or infinite, values, scores and probabilities are NaN, the number of
-    the class is -1, whose label is 0 (a null pointer for texts), and nothing is learned; not with a compiler's
-    ``-ffast-math``, which takes NaN away.
+    kernels are supported.  Where a feature is infinite, or NaN that no step of a pipeline and no front door fills in,
+    values, scores and probabilities are NaN, the number of the class is -1, whose label is 0 (a null pointer for
+    texts), and nothing is learned; not with a compiler's ``-ffast-math``, which takes NaN away.
 
     With ``learn=True`` the state is a struct that the caller owns: ``<name>_begin(&s)``, then
     ``<name>_learn(&s, x, y, weight)`` is the exact recursive least squares step on the frozen dictionary, in the
@@ -53,7 +54,8 @@ def to_c(
     Parameters
     ----------
     estimator : fitted estimator, or Pipeline with one
-        Scalers of a pipeline become part of the kernels; see :func:`kernsift.fold`.
+        Scalers of a pipeline become part of the kernels, and other steps that :func:`kernsift.fold` reads part of the
+        header, where columns are numbers.
     path : str or path, optional
         Where to write the header; it appears whole or not at all.
     name : str, default="model"
@@ -100,9 +102,7 @@ def to_c(
         raise ValueError(f"name={name!r} must be a C identifier that begins with a letter")
     estimator = fold(estimator)
     model = describe(estimator, "C")
-    rows = model.probes if X is None else check_array(X, dtype=np.float64)
-    if rows.shape[1] != model.n_features:
-        raise ValueError(f"X has {rows.shape[1]} features but the model was fitted with {model.n_features}")
+    rows = model.probes if X is None else _given(model, X)
     spread = deviation(estimator, rows) if std else None
     if spread is not None:
         model = _in_order_of(spread, model)
@@ -111,6 +111,9 @@ def to_c(
         arithmetic = Arithmetic(model, dtype)
         given = rows.astype(dtype)
     _check_range(arithmetic, learner, given, dtype)
+    exact = given.astype(np.float64)
+    if X is not None and model.steps is not None:  # features as they are, and as the target computes them
+        exact, given = model.steps.encode(rows), arithmetic.encode(given)
     flash, ram = _sizes(model, learner, dtype)
     if spread is not None and learner is not None:
         flash, ram = flash + 3 * model.n_outputs * given.itemsize, ram + 2 * model.n_outputs * given.itemsize
@@ -123,20 +126,21 @@ def to_c(
     _check_room(model, "memory while running", ram, max_ram, "max_ram", dtype)
 
     if learner is None:
-        error = model.error_of(arithmetic.scores(given), given.astype(np.float64))
+        error = model.error_of(arithmetic.scores(given), exact)
     else:
-        error = model.error_of(arithmetic.scores_from(learner, given), given.astype(np.float64))
+        error = model.error_of(arithmetic.scores_from(learner, given), exact)
     notes = [
-        f"{model.estimator}: {_many(model.n_basis, 'kernel')} ({model.kernel}), {_many(model.n_features, 'feature')}, "
+        f"{model.estimator}: {_many(model.n_basis, 'kernel')} ({model.kernel}), {_many(model.n_columns, 'feature')}, "
         f"{_many(model.n_outputs, 'output')}.",
         f"Largest error against float64: {error:.1e} of the largest output, on {len(rows)} rows "
-        + ("(basis vectors and points between)." if X is None else "(given)."),
+        + ("(basis vectors and points between" if X is None else "(given")
+        + (", after the steps)." if X is None and model.steps is not None else ")."),
         f"Constants {flash} bytes, {'stack and state' if learn else 'stack'} about {ram} bytes.",
         "Freestanding C99: no library function is called (a compiler may call memcpy or memset).",
     ]
     problems = [_problem(f"predicting on the target in {dtype}", error, "")]
     if spread is not None:
-        truth = spread.at(given.astype(np.float64), model.scores(given.astype(np.float64)))
+        truth = spread.at(exact, model.scores(exact))
         lost = float(np.abs(arithmetic.deviations(spread, given) - truth).max() / truth.max())
         notes.append(f"Standard deviations: largest error {lost:.1e} of the largest.")
         problems.append(_problem(f"the standard deviation in {dtype}", lost, ""))
@@ -154,6 +158,14 @@ def to_c(
     if path is not None:
         write_whole(path, header.encode("utf-8"))
     return header
+
+
+def _given(model: Model, X: ArrayLike) -> Array:
+    """Rows to measure the error on, as the header is given them."""
+    rows: Array = check_array(X, dtype=np.float64, ensure_all_finite=model.steps is None or "allow-nan")
+    if rows.shape[1] != model.n_columns:
+        raise ValueError(f"X has {rows.shape[1]} features but the model was fitted with {model.n_columns}")
+    return rows
 
 
 def _in_order_of(spread: Deviation, model: Model) -> Model:
@@ -196,17 +208,24 @@ def _learner(estimator: Any, model: Model) -> Learner:
 def _check_range(arithmetic: Arithmetic, learner: Learner | None, rows: NDArray[Any], dtype: str) -> None:
     """Refuse numbers that the target's type does not hold."""
     most = float(np.finfo(dtype).max)
-    numbers = [rows, *arithmetic.constants, *([] if learner is None else learner.constants)]
+    numbers = [rows[~np.isnan(rows)], *arithmetic.constants, *([] if learner is None else learner.constants)]
     if not all((np.abs(c) <= most).all() for c in numbers):
         raise ValueError(
             f"dtype={dtype!r} holds numbers up to {most:.3g} and the model has larger ones; use dtype='float64', or "
             "scale X and y before fitting"
         )
+    for column, levels in arithmetic.levels:
+        if len(set(levels)) < len(levels):
+            raise ValueError(
+                f"dtype={dtype!r} does not tell the categories of column {column!r} apart; use dtype='float64', or "
+                "number them"
+            )
 
 
 def _sizes(model: Model, learner: Learner | None, dtype: str) -> tuple[int, int]:
     """Bytes of constants, and of stack and state."""
-    flash, ram = model.intercept.size, model.n_features + 2 * model.n_outputs
+    flash, ram = model.intercept.size + model.constants_of_steps.size, model.n_features + 2 * model.n_outputs
+    ram += 0 if model.steps is None else model.n_columns
     for term in model.terms:
         linear = term.kernel.name == "linear"
         flash += term.weights.size if linear else term.vectors.size + term.coef.size

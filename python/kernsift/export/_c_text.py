@@ -29,8 +29,10 @@ _KERNEL = {
 
 
 class _Writer:
-    def __init__(self, name: str, dtype: str, sizes: dict[str, int], learns: bool) -> None:
+    def __init__(self, name: str, dtype: str, sizes: dict[str, int], learns: bool, model: Model) -> None:
         self.name, self.dtype, self.sizes, self.learns = name, dtype, sizes, learns
+        self.encoded = {"ENCODED"} if model.steps is not None else set()
+        self.words = {"COORDINATES": model.n_features, "GIVEN": "row" if self.encoded else "x", **sizes}
         self.real = "float" if dtype == "float32" else "double"
         self.parts: list[str] = []
 
@@ -54,12 +56,12 @@ class _Writer:
 
     def section(self, name: str, term: str = "", parts: set[str] | None = None, **words: Any) -> None:
         """Write a section for a term: of #ifdef the `parts`, and for words in capitals, numbers and texts."""
-        values = {w: self.number(v) if isinstance(v, float) else str(v) for w, v in {**self.sizes, **words}.items()}
+        values = {w: self.number(v) if isinstance(v, float) else str(v) for w, v in {**self.words, **words}.items()}
         lines, kept = [], [True]
         for line in SECTIONS[name].splitlines():
             match line.split():
                 case ["#ifdef" | "#ifndef" as directive, part]:
-                    kept.append((part in (parts or set())) == (directive == "#ifdef"))
+                    kept.append((part in self.encoded | (parts or set())) == (directive == "#ifdef"))
                 case ["#else"]:
                     kept[-1] = not kept[-1]
                 case ["#endif"]:
@@ -84,12 +86,12 @@ def header(
     deviation: Deviation | None = None,
 ) -> str:
     """Compose the whole file."""
-    sizes = {"FEATURES": model.n_features, "OUTPUTS": model.n_outputs, "KERNELS": model.n_basis}
+    sizes = {"FEATURES": model.n_columns, "OUTPUTS": model.n_outputs, "KERNELS": model.n_basis}
     if model.classes is not None:
         sizes["CLASSES"] = len(model.classes)
     if learner is not None:
         sizes["STATE"] = learner.dimension
-    w = _Writer(name, dtype, sizes, learner is not None)
+    w = _Writer(name, dtype, sizes, learner is not None, model)
     guard = f"{name.upper()}_H"
     note_lines = [line for note in notes for line in textwrap.wrap(note.replace("*/", "* /"), 112)]
     w.parts.append("/* Written by kernsift " + __version__ + ".\n" + "\n".join(f" * {n}" for n in note_lines) + "\n */")
@@ -97,6 +99,12 @@ def header(
     w.parts.append("\n".join(f"#define {name.upper()}_{key} {value}" for key, value in sizes.items()))
     _mathematics(w, model, deviation)
     w.section("unknown")
+    if model.steps is not None:
+        lines = []
+        for k, coordinate in enumerate(model.steps.columns):
+            done = [_operation(w, *operation) for operation in coordinate.operations]
+            lines += [f"t = row[{coordinate.column}]", *done, f"x[{k}] = t"]
+        w.section("encode", OPERATIONS=";\n  ".join(lines))
     if learner is None:
         _fixed(w, model, arithmetic)
         if deviation is not None:
@@ -106,6 +114,31 @@ def header(
     _answers(w, model)
     w.parts.append(f"#endif /* {guard} */")
     return "\n\n".join(w.parts) + "\n"
+
+
+def _operation(w: _Writer, kind: str, *how: Any) -> str:
+    """The statement of an operation on t; an infinite number becomes NaN, sooner or later, whatever it is."""
+
+    def number(value: Any) -> str:
+        return w.number(0.0 if value is None else value)
+
+    def is_(mark: Any) -> str:
+        return "t != t" if mark is None else f"t == {w.number(mark)}"
+
+    match kind:
+        case "less" | "over" | "times" | "plus":
+            return f"t {'-/*+'[('less', 'over', 'times', 'plus').index(kind)]}= {number(how[0])}"
+        case "clip":
+            low, high = map(number, how)
+            return f"t = (t < {low} ? {low} : t > {high} ? {high} : t) + t * 0"
+        case "fill":
+            return f"if ({is_(how[0])}) t = {number(how[1])}"
+        case "missing" | "at":
+            return f"t = {is_(how[0])} ? 1 : t * 0"
+    levels, codes, unknown, _ = how
+    known = "".join(f"{is_(level)} ? {number(code)} : " for level, code in zip(levels, codes, strict=True))
+    other = "(t - t) / (t - t)" if unknown is None else f"t != t ? {number(unknown)} : {number(unknown)} + t * 0"
+    return f"t = {known}{other}"
 
 
 def _mathematics(w: _Writer, model: Model, deviation: Deviation | None) -> None:

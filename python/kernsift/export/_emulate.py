@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.arrays import Array
+from ..base.steps import operate
 from ._deviation import Deviation
 from ._learner import Learner
 from ._model import Model, Term, Warping
@@ -53,10 +54,37 @@ class Arithmetic:
     @property
     def constants(self) -> list[Array]:
         """All numbers of the header."""
-        found = [self.model.intercept]
+        found = [self.model.intercept, self.model.constants_of_steps]
         for term in self.terms:
             found += [np.asarray(v, dtype=np.float64) for v in term.values() if not isinstance(v, str)]
         return found
+
+    @property
+    def levels(self) -> list[tuple[Any, list[Any]]]:
+        """Names of columns of categories, and these in the target's type."""
+        steps = self.model.steps
+        if steps is None:
+            return []
+        return [
+            (steps.names[coordinate.column], [v if v is None else self.dtype(v) for v in how[0]])
+            for coordinate in steps.columns
+            for kind, *how in coordinate.operations
+            if kind == "code"
+        ]
+
+    def encode(self, columns: NDArray[Any]) -> NDArray[Any]:
+        """The coordinates of rows as they are given, in the target's type."""
+        if self.model.steps is None:
+            return columns
+        out = np.empty((len(columns), self.model.n_features), self.dtype)
+        for k, coordinate in enumerate(self.model.steps.columns):
+            t = columns[:, coordinate.column]
+            for kind, *how in coordinate.operations:
+                if kind == "code":
+                    how[0] = tuple(v if v is None else float(self.dtype(v)) for v in how[0])
+                t = operate((kind, *how), t, self.model.steps.names[coordinate.column]).astype(self.dtype)
+            out[:, k] = t
+        return out
 
     def kernel_row(self, term: dict[str, Any], i: int, x: NDArray[Any]) -> NDArray[Any]:
         """k of vector i with every row of x, summed over the features in order."""

@@ -89,11 +89,25 @@ class Model:
     n_features: int
     classes: NDArray[Any] | None = None
     temperature: float | None = None  # of a classifier with probabilities
-    steps: Steps | None = None  # for ONNX: what comes before the features
+    steps: Steps | None = None  # for ONNX and C: what comes before the features
 
     @property
     def n_outputs(self) -> int:
         return len(self.intercept)
+
+    @property
+    def n_columns(self) -> int:
+        """Numbers in a row as it is given."""
+        return self.n_features if self.steps is None else len(self.steps.names)
+
+    @property
+    def constants_of_steps(self) -> Array:
+        """Numbers that the operations before the features take."""
+        found: list[Any] = []
+        for coordinate in () if self.steps is None else self.steps.columns:
+            for kind, *how in coordinate.operations:
+                found += [*how[0], *how[1], how[2]] if kind == "code" else how
+        return np.array([value for value in found if value is not None], dtype=np.float64)
 
     @property
     def n_basis(self) -> int:
@@ -177,17 +191,23 @@ def describe(estimator: Any, target: str | None = None) -> Model:
     columns = getattr(estimator, "columns_", None)
     steps = columns if isinstance(columns, Steps) else None
     affine = None if steps is None else steps.affine()
-    fills = target == "ONNX" and getattr(estimator, "_takes_missing", False) and (columns is None or affine is not None)
+    computes = target in ("ONNX", "C")  # the steps of a pipeline, before the kernels
+    fills = computes and getattr(estimator, "_takes_missing", False) and (columns is None or affine is not None)
     if fills:  # the front door fills in what is missing in a table of numbers
         steps, affine = _filled(estimator, steps), None
     shifted = any(t.kernel.name == "polynomial" for t in terms) and affine is not None and affine[2].any()
-    if affine is not None and not (shifted and target == "ONNX"):
+    if affine is not None and not (shifted and computes):
         terms, intercept = _before(terms, intercept, int(estimator.n_features_in_), *affine, target or "a display")
         steps = None
-    elif steps is not None and target != "ONNX":
+    elif steps is not None and not computes:
         raise ValueError(
             f"{steps.described()}, and {target or 'a display'} takes numbers that are scaled at most: give rows that "
             "have passed the steps to the model behind them, pipeline[-1], or use to_onnx, which takes the pipeline"
+        )
+    elif steps is not None and target == "C" and steps.texts:
+        raise ValueError(
+            f"column {steps.names[min(steps.texts)]!r} holds texts, and C takes numbers: give rows that have passed "
+            "the steps to the model behind them, pipeline[-1], or use to_onnx, which takes the pipeline"
         )
     elif columns is not None and steps is None and not fills:
         raise ValueError(

@@ -13,19 +13,9 @@ from ._onnx_graph import OwnGraph
 MISSING_TEXT = ""
 
 
-def texts_in(steps: Steps) -> set[int]:
-    """Numbers of the columns that hold texts."""
-    return {
-        coordinate.column
-        for coordinate in steps.columns
-        for kind, *how in coordinate.operations
-        if any(isinstance(v, str) for v in (how[0] if kind == "code" else how if kind == "fill" else ()))
-    }
-
-
 def inputs_of(steps: Steps) -> list[tuple[str, int, bool]]:
     """Name, width and whether of texts, of each input: one of all columns, or where there are texts one a column."""
-    texts = texts_in(steps)
+    texts = steps.texts
     if not texts:
         return [("X", len(steps.names), False)]
     used = {coordinate.column for coordinate in steps.columns}
@@ -39,7 +29,7 @@ def _input(steps: Steps, j: int) -> str:
 
 def add_steps(graph: OwnGraph, steps: Steps, compute: str, cast: Any) -> str:
     """Add the coordinates, (n, coordinates), computed in the type `compute`; `cast` turns an input into it."""
-    texts, done = texts_in(steps), {}
+    texts, done = steps.texts, {}
 
     def after(j: int, operations: tuple[Operation, ...]) -> str:
         if (j, operations) not in done:

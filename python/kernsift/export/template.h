@@ -1,5 +1,5 @@
 /* The text of an exported header, by sections (_c_text.py). In what is written `model` is the name the caller gives,
- * `real` is float or double, words in capitals are numbers or labels, _T is the number of a term, and the parts of
+ * `real` is float or double, words in capitals are numbers, names or labels, _T is the number of a term, and the parts of
  * #ifdef are those of the model at hand; without an update step the parameter s goes. */
 
 // ---- exp
@@ -38,12 +38,18 @@ static inline real model_unknown(const real* x, int n) { /* 0, or NaN where one 
   return sum;
 }
 
+// ---- encode
+static inline void model_encode(const real* row, real* x) { /* the steps before the model */
+  real t;
+  OPERATIONS;
+}
+
 // ---- stationary
 static inline void model_prepare_T(const real* x, real* z) {
 #ifdef WARPED
   real u, h;
   int b, j;
-  for (j = 0; j < FEATURES; ++j) {
+  for (j = 0; j < COORDINATES; ++j) {
     u = x[j] - model_centre_T[j];
     z[j] = -model_scale_T[j];
     for (b = 0; b < BINS; ++b) {
@@ -53,14 +59,14 @@ static inline void model_prepare_T(const real* x, real* z) {
   }
 #else
   int j;
-  for (j = 0; j < FEATURES; ++j) z[j] = (x[j] - model_centre_T[j]) * model_scale_T[j];
+  for (j = 0; j < COORDINATES; ++j) z[j] = (x[j] - model_centre_T[j]) * model_scale_T[j];
 #endif
 }
 
 static inline real model_kernel_T(int i, const real* z) {
   real t = 0, u;
   int j;
-  for (j = 0; j < FEATURES; ++j) {
+  for (j = 0; j < COORDINATES; ++j) {
     u = z[j] - model_vectors_T[i][j];
 #ifdef ABSOLUTE
     t += u < 0 ? -u : u;
@@ -87,7 +93,7 @@ static inline real model_kernel_T(int i, const real* z) {
 static inline real model_kernel_T(int i, const real* x) {
   real t = 0, power = 1;
   int j;
-  for (j = 0; j < FEATURES; ++j) t += model_vectors_T[i][j] * x[j];
+  for (j = 0; j < COORDINATES; ++j) t += model_vectors_T[i][j] * x[j];
   t += COEF0;
   for (j = 0; j < DEGREE; ++j) power *= t;
   return power;
@@ -97,13 +103,13 @@ static inline real model_kernel_T(int i, const real* x) {
 static inline void model_add_T(const real* x, real* out) {
   int j, o;
   for (o = 0; o < OUTPUTS; ++o)
-    for (j = 0; j < FEATURES; ++j) out[o] += model_weights_T[o][j] * x[j];
+    for (j = 0; j < COORDINATES; ++j) out[o] += model_weights_T[o][j] * x[j];
 }
 
 // ---- add kernels
 static inline void model_add_T(const real* x, real* out) {
 #ifdef STATIONARY
-  real z[FEATURES];
+  real z[COORDINATES];
 #endif
   int i, o;
 #ifdef STATIONARY
@@ -116,8 +122,12 @@ static inline void model_add_T(const real* x, real* out) {
 }
 
 // ---- scores
-static inline void model_scores(const real* x, real* out) {
-  const real unknown = model_unknown(x, FEATURES);
+static inline void model_scores(const real* GIVEN, real* out) {
+#ifdef ENCODED
+  real x[COORDINATES];
+  model_encode(GIVEN, x);
+#endif
+  const real unknown = model_unknown(x, COORDINATES);
   int o;
   for (o = 0; o < OUTPUTS; ++o) out[o] = model_intercept[o] + unknown;
 #ifdef ANY
@@ -126,8 +136,12 @@ static inline void model_scores(const real* x, real* out) {
 }
 
 // ---- deviation
-static inline void model_deviations(const real* x, real* out) { /* of a new observation, one an output */
-  const real unknown = model_unknown(x, FEATURES);
+static inline void model_deviations(const real* GIVEN, real* out) { /* of a new observation, one an output */
+#ifdef ENCODED
+  real x[COORDINATES];
+  model_encode(GIVEN, x);
+#endif
+  const real unknown = model_unknown(x, COORDINATES);
   real w[KERNELS], sum = 1;
 #ifdef SPANNED
   real rest = 1;
@@ -136,14 +150,14 @@ static inline void model_deviations(const real* x, real* out) { /* of a new obse
   real level[OUTPUTS], f[OUTPUTS];
 #endif
 #ifdef STATIONARY
-  real z[FEATURES];
+  real z[COORDINATES];
 #endif
   int i, j, o;
 #ifdef STATIONARY
   model_prepare(x, z);
 #endif
 #ifdef VARYING
-  model_scores(x, f);
+  model_scores(GIVEN, f);
   for (o = 0; o < OUTPUTS; ++o) {
     level[o] = model_level[o];
     for (i = 0; i < OUTPUTS; ++i) level[o] += model_level_slopes[i][o] * f[i];
@@ -220,7 +234,7 @@ static inline void model_begin(model_state* s) { /* as it was when written */
 
 static inline void model_coordinates(const real* x, real* w) { /* w = [1; L^-1 k], the 1 only with a bias */
 #ifdef STATIONARY
-  real z[FEATURES];
+  real z[COORDINATES];
 #endif
   int i, j;
 #ifdef CONSTANT
@@ -245,8 +259,12 @@ static inline void model_at(const model_state* s, const real* w, real* out) {
   }
 }
 
-static inline void model_scores(const model_state* s, const real* x, real* out) {
-  const real unknown = model_unknown(x, FEATURES);
+static inline void model_scores(const model_state* s, const real* GIVEN, real* out) {
+#ifdef ENCODED
+  real x[COORDINATES];
+  model_encode(GIVEN, x);
+#endif
+  const real unknown = model_unknown(x, COORDINATES);
   real w[DIMENSION];
   int o;
   model_coordinates(x, w);
@@ -254,13 +272,17 @@ static inline void model_scores(const model_state* s, const real* x, real* out) 
   for (o = 0; o < OUTPUTS; ++o) out[o] += unknown;
 }
 
-static inline void model_update(model_state* s, const real* x, const real* y, real weight) {
+static inline void model_update(model_state* s, const real* GIVEN, const real* y, real weight) {
+#ifdef ENCODED
+  real x[COORDINATES];
+  model_encode(GIVEN, x);
+#endif
   real w[DIMENSION], b[DIMENSION], e[OUTPUTS], before, now;
 #ifdef SCALED
   real relative = 1, rest = 1;
 #endif
   int i, j, o;
-  if (!(weight > LEAST) || model_unknown(x, FEATURES) != 0 || model_unknown(y, OUTPUTS) != 0) return;
+  if (!(weight > LEAST) || model_unknown(x, COORDINATES) != 0 || model_unknown(y, OUTPUTS) != 0) return;
   model_coordinates(x, w);
   model_at(s, w, e);
   for (o = 0; o < OUTPUTS; ++o) e[o] = y[o] - e[o];
@@ -299,8 +321,12 @@ static inline void model_update(model_state* s, const real* x, const real* y, re
 }
 
 // ---- deviation learning
-static inline void model_deviations(const model_state* s, const real* x, real* out) { /* with the running scale */
-  const real unknown = model_unknown(x, FEATURES);
+static inline void model_deviations(const model_state* s, const real* GIVEN, real* out) { /* with the running scale */
+#ifdef ENCODED
+  real x[COORDINATES];
+  model_encode(GIVEN, x);
+#endif
+  const real unknown = model_unknown(x, COORDINATES);
   real w[DIMENSION], sum = 1, rest = 1;
   int i, j, o;
   model_coordinates(x, w);
