@@ -11,8 +11,20 @@ import pytest
 pytest.importorskip("river", reason="needs river: pip install 'kernsift[river]'")
 pd = pytest.importorskip("pandas", reason="needs pandas")
 
-from kernsift.river import OnlineLSSVMClassifier, OnlineLSSVMRegressor  # noqa: E402
-from river import checks, compat, conf, datasets, evaluate, linear_model, metrics, preprocessing  # noqa: E402
+from kernsift.forecast import KernelForecaster as PlainForecaster  # noqa: E402
+from kernsift.forecast.river import KernelForecaster  # noqa: E402
+from kernsift.river import KRLSRegressor, OnlineLSSVMClassifier, OnlineLSSVMRegressor  # noqa: E402
+from river import (  # noqa: E402
+    checks,
+    compat,
+    conf,
+    datasets,
+    evaluate,
+    linear_model,
+    metrics,
+    preprocessing,
+    time_series,
+)
 from support.streams import PLAIN  # noqa: E402
 
 # Memory grows with the square of the kernels up to max_basis: 200 is reached in the first half of the checks' rows.
@@ -21,6 +33,9 @@ MODELS = [
     OnlineLSSVMRegressor(max_basis=10, exact_rows=5, kernel="matern32"),
     OnlineLSSVMClassifier(),
     OnlineLSSVMClassifier(max_basis=10, forgetting=0.99, fit_intercept=False),
+    KRLSRegressor(max_basis=200),
+    KRLSRegressor(max_basis=10, on_full="prune", alpha=0.1, forgetting=0.99),
+    KernelForecaster(),
 ]
 CHECKS = [(model, check) for model in MODELS for check in checks.yield_checks(model)]
 
@@ -80,6 +95,25 @@ def test_rows_are_learned_as_the_estimator_learns_them(parameters):
     predicted = [model.predict_one(as_dict(x)) for x in X]
     # the same rows one by one: nothing but the last bits of a fused product may differ
     np.testing.assert_allclose(predicted, expected.predict(X), rtol=0, atol=1e-10)
+
+
+KRLS = [{}, {"alpha": 0.1, "max_basis": 8, "on_full": "prune"}, {"novelty_tol": 0.3, "alpha": 1.0, "forgetting": 0.99}]
+
+
+@pytest.mark.parametrize("parameters", KRLS)
+def test_krls_learns_rows_as_the_estimator_does(parameters):
+    X, y = rows()
+    model, expected = KRLSRegressor(gamma=0.5, **parameters), kernsift.KRLSRegressor(gamma=0.5, **parameters)
+    for x, target in zip(X, y, strict=True):
+        model.learn_one(as_dict(x), target)
+        expected.update(x, target)
+    assert model.n_basis == expected.n_basis_ >= 3
+    assert [model.predict_one(as_dict(x)) for x in X] == [expected.predict_one(x) for x in X]
+    model.learn_one({**as_dict(X[0]), "late": 2.0}, 1.0)
+    assert model.features == ["a", "b", "c", "late"]
+    if not model.alpha:
+        with pytest.raises(ValueError, match="alpha > 0"):
+            model.predict_one(as_dict(X[0]), with_interval=True)
 
 
 @pytest.mark.parametrize("linear", [False, "auto"])
@@ -286,8 +320,6 @@ def test_last_targets_as_features(rng):
 
 
 def test_snarimax_forecasts_with_it():
-    from river import time_series
-
     year = np.array([112, 118, 132, 129, 121, 135, 148, 148, 136, 119, 104, 118.0])
     series = np.tile(year, 12) * np.repeat(1 + 0.1 * np.arange(12), 12)
     model = time_series.SNARIMAX(p=12, d=1, q=0, m=12, regressor=OnlineLSSVMRegressor(max_basis=100))
@@ -298,3 +330,41 @@ def test_snarimax_forecasts_with_it():
     fresh = OnlineLSSVMRegressor()
     fresh.learn_one({}, 1.0)
     assert fresh.predict_one({}) == 0.0
+
+
+def test_the_forecaster_is_ours_one_value_at_a_time(rng):
+    y = np.sin(np.arange(200) / 4) + 0.1 * rng.standard_normal(200)
+    y[60] = np.nan
+    model, plain = KernelForecaster(lags=8), PlainForecaster(lags=8, strategy="recursive").fit(y[:1])
+    assert KernelForecaster().forecast(2) == [0.0, 0.0]
+    for i, value in enumerate(y):
+        model.learn_one(value)
+        if i:
+            plain.update(value)
+        if i == 5:
+            assert model.forecast(3) == [y[5]] * 3
+    assert model.forecast(3) == plain.predict([1, 2, 3]).tolist()
+
+
+def test_the_forecaster_takes_features_that_are_numbers(rng):
+    wave, model = rng.standard_normal(150), KernelForecaster(lags=1, difference=False)
+    for i, value in enumerate(wave[:140]):
+        model.learn_one(3 * value, {"wave": value, "when": np.datetime64("2026-01-01") + i})
+    ahead = [{"wave": value} for value in wave[140:]]
+    assert np.abs(np.array(model.forecast(10, ahead)) - 3 * wave[140:]).max() < 0.5
+    with pytest.raises(ValueError, match="xs must hold the features"):
+        model.forecast(10)
+    before = pickle.dumps(model)
+    with pytest.raises(ValueError, match="no feature 'wave'"):
+        model.learn_one(1.0, {"wage": 1.0})
+    with pytest.raises(ValueError, match="infinity"):
+        model.learn_one(np.inf, {"wave": 1.0})
+    assert pickle.dumps(model) == before
+
+
+def test_rivers_evaluation_takes_the_forecaster():
+    found = evaluate.evaluate(datasets.AirlinePassengers(), KernelForecaster(lags=13), metrics.MAE(), horizon=12)
+    errors = np.array([metric.get() for metric in found.metrics])
+    # over all rows, the first year too; the same month a year before is off by about 32
+    assert len(errors) == 12
+    assert (errors < 40).all()

@@ -35,7 +35,7 @@ ANYTHING = {
 }
 #: Functions whose result depends on what they are given, or is another library's.
 RETURNS = {
-    "act", "evidence", "fit_batches", "fold", "gcv", "load", "plot_curves", "predict",
+    "act", "fold", "load", "plot_curves", "predict",
     "predict_interval", "predict_many", "predict_one", "predict_proba_many", "to_onnx",
 }  # fmt: skip
 MODULES = ("blocks", "datasets", "display", "export", "forecast", "kernels", "river")

@@ -12,7 +12,9 @@ from kernsift import (
     OnlineLSSVMClassifier,
     OnlineLSSVMRegressor,
     SubsetLSSVMRegressor,
+    fit_batches,
 )
+from kernsift.blocks import RecursiveLeastSquares
 from kernsift.forecast import KernelForecaster
 from numpy.typing import NDArray
 
@@ -33,6 +35,9 @@ stream.update(X[0], float(y[0]))
 classes = OnlineLSSVMClassifier(max_basis=20).partial_fit(X, y > 0)
 assert_type(classes.predict_log_proba(X), NDArray[np.float64])
 table = KernelRegressor(validation="time", random_state=np.random.RandomState(0))
+assert_type(fit_batches(SubsetLSSVMRegressor(max_basis=20), [(X, y)]), SubsetLSSVMRegressor)
+part = RecursiveLeastSquares().fit(X, y)
+assert_type(part.predict(X, return_std=True), tuple[NDArray[np.float64], NDArray[np.float64]])
 few = SubsetLSSVMRegressor(kernel="matern32", gamma="learn", alpha="loo", basis="kmeans", noise="input", size="max")
 followed = stream.prequential(X, y, coverage=0.9)
 assert_type(followed.error, NDArray[np.float64])

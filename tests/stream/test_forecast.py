@@ -252,3 +252,12 @@ def test_bad_calls_are_named_and_learn_nothing():
     with pytest.raises(ValueError, match="forecasts 3 steps ahead have met"):
         small(strategy="recursive").fit(Y[:30]).predict_interval([3])
     assert pickle.dumps(model) == before
+
+
+def test_a_single_missing_value_is_taken():
+    y = np.sin(np.arange(60.0))
+    one, several = (KernelForecaster(lags=4).fit(y) for _ in range(2))
+    one.update(np.nan).update(0.5)
+    several.update([np.nan, 0.5])
+    assert one.predict() == several.predict()
+    assert one.n_seen_ == 62

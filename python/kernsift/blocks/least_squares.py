@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Literal, Self, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -224,6 +224,12 @@ class RecursiveLeastSquares(Part, RegressorMixin, CheckedParameters):
 
     # --- predictions ---
 
+    @overload
+    def predict(self, X: ArrayLike, return_std: Literal[False] = False) -> Array: ...
+    @overload
+    def predict(self, X: ArrayLike, return_std: Literal[True]) -> tuple[Array, Array]: ...
+    @overload
+    def predict(self, X: ArrayLike, return_std: bool) -> Any: ...
     def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
         """Predict rows.
 
@@ -334,7 +340,7 @@ class RecursiveLeastSquares(Part, RegressorMixin, CheckedParameters):
 
     # --- what the rows say of the ridge ---
 
-    def evidence(self) -> Any:
+    def evidence(self) -> float | Array:
         """Return the log marginal likelihood of the rows, at the best signal scale; one for each output.
 
         Examples
@@ -347,7 +353,7 @@ class RecursiveLeastSquares(Part, RegressorMixin, CheckedParameters):
         """
         return self._of_outputs(self._of_all_rows("evidence").evidence())
 
-    def gcv(self) -> Any:
+    def gcv(self) -> float | Array:
         """Return the generalised cross-validation score, n rss / (n - dof)²; one for each output."""
         return self._of_outputs(self._of_all_rows("gcv").gcv())
 

@@ -193,6 +193,11 @@ class KernelForecaster(Given):
         self._judged = fade * self._judged + float(faded.sum())
 
     @property
+    def _begun(self) -> bool:
+        """Whether every model has learned a row."""
+        return all(model.__sklearn_is_fitted__() for member in self.members_ or [self] for model in member.models_)
+
+    @property
     def weights_(self) -> Array:
         """Weights of the members at present."""
         self._fitted()

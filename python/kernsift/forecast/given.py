@@ -53,7 +53,7 @@ class Given(ForecastParameters):
         )
         if values.ndim != 1:
             raise ValueError(f"y has shape {values.shape}: give one series, (n,)")
-        as_targets(values[np.isfinite(values)])  # refuses what cannot be squared
+        as_targets(np.where(np.isfinite(values), values, 0.0))  # refuses what cannot be squared
         rows = self._exogenous(X, len(values), begin)
         if begin:
             clock = Clock.of(index, self.freq)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -20,10 +20,11 @@ from ..base.sets import sets_of
 from ..base.targets import Rows
 from ..stream.classes import StreamClasses
 from ..stream.classifier import OnlineLSSVMClassifier as _Classifier
+from ..stream.krls import KRLSRegressor as _KRLS
 from ..stream.online import OnlineLSSVMRegressor as _Regressor
-from ._rows import Interval, RiverStream, Row, base, check_finite, dataframe
+from ._rows import Interval, KRLSFields, OnlineFields, RiverStream, Row, base, check_finite, dataframe
 
-__all__ = ["OnlineLSSVMClassifier", "OnlineLSSVMRegressor"]
+__all__ = ["KRLSRegressor", "OnlineLSSVMClassifier", "OnlineLSSVMRegressor"]
 
 
 def _check_weight(w: float) -> None:
@@ -32,7 +33,91 @@ def _check_weight(w: float) -> None:
 
 
 @parameters
-class OnlineLSSVMRegressor(RiverStream, base.MiniBatchRegressor):
+class _Regression(RiverStream, base.MiniBatchRegressor):
+    """Numbers from rows."""
+
+    target_lags: int = 0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.target_lags, int) or self.target_lags < 0:
+            raise ValueError(f"target_lags={self.target_lags!r} must be a whole number of targets, 0 or more")
+        super().__post_init__()
+
+    def _start_empty(self) -> None:
+        super()._start_empty()
+        self._last_targets: list[float] = []
+
+    def learn_one(self, x: Row, y: float, w: float = 1.0) -> None:
+        """Learn one row of weight w; rows without features before the first that has some are skipped."""
+        _check_weight(w)
+        if not math.isfinite(y):
+            raise ValueError(f"y is {y!r}: a target is a finite number")
+        x = self._with_lags(x)
+        if self._core is None and not x:  # as SNARIMAX begins: there is no feature to learn from yet
+            return
+        row = self._row_to_learn(x)
+        try:
+            self._learn_row(row, float(y), w)
+        except ValueError:
+            check_finite(row, x)
+            raise
+        if self.target_lags:
+            self._last_targets = [float(y), *self._last_targets[: self.target_lags - 1]]
+
+    def _with_lags(self, x: Row) -> Row:
+        """The row with the last targets, the latest first; before the first target there is 0."""
+        if self.target_lags == 0:
+            return x
+        last = self._last_targets or [0.0]
+        return {**x, **{f"target-{j + 1}": last[min(j, len(last) - 1)] for j in range(self.target_lags)}}
+
+    @overload
+    def predict_one(self, x: Row, *, with_interval: Literal[False] = False, coverage: float = 0.9) -> float: ...
+    @overload
+    def predict_one(self, x: Row, *, with_interval: Literal[True], coverage: float = 0.9) -> Interval: ...
+    @overload
+    def predict_one(self, x: Row, *, with_interval: bool, coverage: float = 0.9) -> Any: ...
+    def predict_one(self, x: Row, *, with_interval: bool = False, coverage: float = 0.9) -> Any:
+        """Predict one row; 0 before anything was learned.
+
+        With ``with_interval=True``, as in river's ``conf``, return a ``river.conf.Interval`` instead, which contains
+        the target of the part ``coverage`` of the rows: it has ``lower``, ``upper``, ``center`` and ``width``, and
+        ``y in interval`` says whether it holds.  Before anything was learned it is unbounded.
+        """
+        if not with_interval:
+            return 0.0 if self._core is None else self._predicted(self._with_lags(x)).item()
+        quantile = normal_quantile(coverage)
+        if self._core is None:
+            return Interval(-math.inf, math.inf)
+        if not self._core.alpha > 0:
+            raise ValueError("with_interval=True needs alpha > 0: without a ridge there is no prior")
+        mean, half = self._predicted(self._with_lags(x), "predict_interval_one", quantile)
+        return Interval((mean - half).item(), (mean + half).item())
+
+    def learn_many(self, X: Any, y: Any) -> None:
+        """Learn the rows of a data frame of pandas or polars, in their order."""
+        targets = np.ascontiguousarray(np.asarray(y, np.float64).reshape(-1, 1))
+        if not np.isfinite(targets).all():
+            raise ValueError("y holds NaN or infinity: a target is a finite number")
+        self._has_no_lags("learn_many")
+        rows, _ = self._frame(X, len(targets))
+        if len(rows):
+            self._learn_frame(Rows(rows, targets, np.ones(len(rows))))
+
+    def _has_no_lags(self, what: str) -> None:
+        if self.target_lags:
+            raise ValueError(f"{what} takes many rows and target_lags={self.target_lags} needs a target after each")
+
+    def predict_many(self, X: Any) -> Any:
+        """Predict the rows of a data frame of pandas or polars, as a series."""
+        self._has_no_lags("predict_many")
+        rows, frame = self._frame(X)
+        values = np.zeros(len(rows)) if self._core is None else self._core.predict(rows)[:, 0]
+        return dataframe.to_native_series(values, name=None, like=frame)
+
+
+@parameters
+class OnlineLSSVMRegressor(OnlineFields, _Regression):
     """Sparse kernel least squares on a stream; see :class:`kernsift.OnlineLSSVMRegressor`.
 
     A feature that a row does not have counts as 0, and one that comes for the first time was 0 before: both exactly,
@@ -75,81 +160,38 @@ exact_rows, forgetting, linear
 
     _kind = _Regressor
 
-    target_lags: int = 0
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.target_lags, int) or self.target_lags < 0:
-            raise ValueError(f"target_lags={self.target_lags!r} must be a whole number of targets, 0 or more")
-        super().__post_init__()
+@parameters
+class KRLSRegressor(KRLSFields, _Regression):
+    """Kernel recursive least squares; see :class:`kernsift.KRLSRegressor`.
 
-    def _start_empty(self) -> None:
-        super()._start_empty()
-        self._last_targets: list[float] = []
+    Features may come and go as in :class:`kernsift.river.OnlineLSSVMRegressor`.
 
-    def learn_one(self, x: Row, y: float, w: float = 1.0) -> None:
-        """Learn one row of weight w; rows without features before the first that has some are skipped."""
-        _check_weight(w)
-        if not math.isfinite(y):
-            raise ValueError(f"y is {y!r}: a target is a finite number")
-        x = self._with_lags(x)
-        if self._core is None and not x:  # as SNARIMAX begins: there is no feature to learn from yet
-            return
-        row = self._row_to_learn(x)
-        try:
-            self._learn_row(row, float(y), w)
-        except ValueError:
-            check_finite(row, x)
-            raise
-        if self.target_lags:
-            self._last_targets = [float(y), *self._last_targets[: self.target_lags - 1]]
+    Parameters
+    ----------
+    kernel, gamma, degree, coef0, novelty_tol, max_basis, alpha, on_full, forgetting
+        As in :class:`kernsift.KRLSRegressor`, but kernels are those with a name; gamma=None is one over the number of
+        features of the first row.
+    target_lags
+        So many of the last targets become features.
 
-    def _with_lags(self, x: Row) -> Row:
-        """The row with the last targets, the latest first; before the first target there is 0."""
-        if self.target_lags == 0:
-            return x
-        last = self._last_targets or [0.0]
-        return {**x, **{f"target-{j + 1}": last[min(j, len(last) - 1)] for j in range(self.target_lags)}}
+    Examples
+    --------
+    >>> import math
+    >>> from kernsift.river import KRLSRegressor
+    >>> model = KRLSRegressor(gamma=0.1, alpha=0.01)
+    >>> for i in range(200):
+    ...     model.learn_one({"a": i / 20}, math.sin(i / 20))
+    >>> bool(abs(model.predict_one({"a": 1.0}) - math.sin(1.0)) < 0.05)
+    True
+    """
 
-    def predict_one(self, x: Row, *, with_interval: bool = False, coverage: float = 0.9) -> Any:
-        """Predict one row; 0 before anything was learned.
-
-        With ``with_interval=True``, as in river's ``conf``, return a ``river.conf.Interval`` instead, which contains
-        the target of the part ``coverage`` of the rows: it has ``lower``, ``upper``, ``center`` and ``width``, and
-        ``y in interval`` says whether it holds.  Before anything was learned it is unbounded.
-        """
-        if not with_interval:
-            return 0.0 if self._core is None else self._predicted(self._with_lags(x)).item()
-        quantile = normal_quantile(coverage)
-        if self._core is None:
-            return Interval(-math.inf, math.inf)
-        if not self._core.alpha > 0:
-            raise ValueError("with_interval=True needs alpha > 0: without a ridge there is no prior")
-        mean, half = self._predicted(self._with_lags(x), "predict_interval_one", quantile)
-        return Interval((mean - half).item(), (mean + half).item())
-
-    def learn_many(self, X: Any, y: Any) -> None:
-        """Learn the rows of a data frame of pandas or polars, in their order."""
-        targets = np.ascontiguousarray(np.asarray(y, np.float64).reshape(-1, 1))
-        if not np.isfinite(targets).all():
-            raise ValueError("y holds NaN or infinity: a target is a finite number")
-        self._has_no_lags("learn_many")
-        rows, _ = self._frame(X, len(targets))
-        if len(rows):
-            self._learn_frame(Rows(rows, targets, np.ones(len(rows))))
-
-    def _has_no_lags(self, what: str) -> None:
-        if self.target_lags:
-            raise ValueError(f"{what} takes many rows and target_lags={self.target_lags} needs a target after each")
-
-    def predict_many(self, X: Any) -> Any:
-        """Predict the rows of a data frame of pandas or polars, as a series."""
-        self._has_no_lags("predict_many")
-        rows, frame = self._frame(X)
-        values = np.zeros(len(rows)) if self._core is None else self._core.predict(rows)[:, 0]
-        return dataframe.to_native_series(values, name=None, like=frame)
+    _kind = _KRLS
+    _fields = KRLSFields
 
 
-class OnlineLSSVMClassifier(StreamClasses, RiverStream, base.MiniBatchClassifier):
+@parameters
+class OnlineLSSVMClassifier(OnlineFields, StreamClasses, RiverStream, base.MiniBatchClassifier):
     """Sparse kernel classification on a stream; see :class:`kernsift.OnlineLSSVMClassifier`.
 
     A class may come at any time: exactly as if it had been known from the beginning.  Features may come and go as in

@@ -32,10 +32,8 @@ Row = Mapping[Hashable, float]
 
 
 @parameters
-class RiverStream(Course):
-    """Parameters, features by name, and the core."""
-
-    _kind: ClassVar[type[OnlineLSSVMRegressor] | type[OnlineLSSVMClassifier]]
+class OnlineFields:
+    """Parameters of the online models."""
 
     kernel: str = "rbf"
     gamma: float | str | None = "auto"
@@ -51,6 +49,31 @@ class RiverStream(Course):
     exact_rows: int = 0
     forgetting: float | str | Sequence[float] = "auto"
     linear: bool | str = "auto"
+
+
+@parameters
+class KRLSFields:
+    """Parameters of kernel recursive least squares."""
+
+    kernel: str = "rbf"
+    gamma: float | str | None = "scale"
+    degree: int = 3
+    coef0: float = 1.0
+    novelty_tol: float = 1e-3
+    max_basis: int | None = None
+    alpha: float | str = 0.0
+    on_full: str = "stop"
+    forgetting: float | str | Sequence[float] = 1.0
+
+
+class RiverStream(Course):
+    """Features by name, and the core."""
+
+    _kind: ClassVar[type[OnlineLSSVMRegressor] | type[OnlineLSSVMClassifier]]
+    _fields: ClassVar[type[OnlineFields] | type[KRLSFields]] = OnlineFields
+
+    kernel: str
+    gamma: float | str | None
 
     def __post_init__(self) -> None:
         self._start_empty()
@@ -127,7 +150,7 @@ class RiverStream(Course):
 
     def _estimator(self) -> Any:
         """An estimator of the same parameters, which makes the cores."""
-        given = {field.name: getattr(self, field.name) for field in fields(RiverStream)}
+        given = {field.name: getattr(self, field.name) for field in fields(self._fields)}
         if self.gamma is None:
             given["gamma"] = 1.0 / len(self._names)
         estimator = self._kind(**given)

@@ -16,7 +16,7 @@ from sklearn.base import is_classifier
 from ..base.canonical import draw_seed
 from ..base.pipeline import in_two, joined, named
 from ..base.progress import progress
-from ..base.validation import check_some_weight, forget, is_empty_block, take_over, transaction
+from ..base.validation import E, check_some_weight, forget, is_empty_block, take_over, transaction
 from ..io.record_batches import BatchColumns, Reservoir, Source
 from .base import SubsetBase
 from .choice import check_again
@@ -24,7 +24,7 @@ from .state import SubsetState
 
 
 def fit_batches(
-    estimator: Any,
+    estimator: E,
     batches: Any,
     *,
     target: str | list[str] | None = None,
@@ -33,7 +33,7 @@ def fit_batches(
     classes: ArrayLike | None = None,
     sample: int = 20_000,
     verbose: bool = False,
-) -> Any:
+) -> E:
     """Fit a subset estimator, or a pipeline that ends in one, from batches; see `SubsetLSSVMRegressor.fit_batches`.
 
     Parameters
