@@ -241,8 +241,7 @@ class RecursiveLeastSquares(Part, RegressorMixin, CheckedParameters):
         Returns
         -------
         mean : array of shape (n_samples,) or (n_samples, n_outputs)
-        std : array of the same shape
-            With `return_std`: standard deviations of new observations, noise included.
+        std : array of the same shape, with `return_std`: standard deviations of new observations, noise included
 
         Examples
         --------
@@ -284,12 +283,11 @@ class RecursiveLeastSquares(Part, RegressorMixin, CheckedParameters):
     def grow(self, features: int = 1) -> None:
         """Add features that were 0 in every row so far.
 
-        Before the first row, which brings its own, there is nothing to add them to: nothing happens.
+        Before the first row, which brings its own, nothing happens.
 
         Parameters
         ----------
         features : int, default=1
-            How many.
 
         Examples
         --------
@@ -312,8 +310,7 @@ class RecursiveLeastSquares(Part, RegressorMixin, CheckedParameters):
 
         Parameters
         ----------
-        i : int
-            Negative ones count from the end.
+        i : int, from the end if negative
 
         Examples
         --------
@@ -375,7 +372,7 @@ class RecursiveLeastSquares(Part, RegressorMixin, CheckedParameters):
         return values[:, 0] if self._one_output else values
 
     @property
-    def intercept_(self) -> Any:
+    def intercept_(self) -> float | Array:
         """b, a number or one for each output."""
         return self._of_outputs(self._learned.intercept())
 
@@ -385,12 +382,12 @@ class RecursiveLeastSquares(Part, RegressorMixin, CheckedParameters):
         return self._learned.covariance()
 
     @property
-    def cost_(self) -> Any:
+    def cost_(self) -> float | Array:
         """The minimum, a number or one for each output."""
         return self._of_outputs(self._learned.cost())
 
     @property
-    def noise_variance_(self) -> Any:
+    def noise_variance_(self) -> float | Array:
         """Noise variance, a number or one for each output."""
         return self._of_outputs(self._learned.noise_variance())
 

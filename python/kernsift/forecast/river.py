@@ -22,7 +22,7 @@ Row = Mapping[Any, float]
 class KernelForecaster(base.Forecaster):
     """Forecasts that go on learning, as a forecaster of river's; see :class:`kernsift.forecast.KernelForecaster`.
 
-    One model of the next value takes its own forecasts for values further ahead, so that any horizon can be asked for.
+    One model of the next value takes its own forecasts for values further ahead, any number of steps.
 
     Parameters
     ----------
