@@ -33,9 +33,10 @@ ANYTHING = {
     "a class or record of numbers": {"knots", "slopes", "transitions"},
     "by name": {"params"},
 }
-#: Functions whose result depends on what they are given, or is another library's.
+#: Functions whose result depends on what they were given (a number where there is one output, and a union would have to
+#: be taken apart by every user), or is another library's.
 RETURNS = {
-    "act", "fold", "load", "plot_curves", "predict",
+    "act", "evidence", "fold", "gcv", "load", "plot_curves", "predict",
     "predict_interval", "predict_many", "predict_one", "predict_proba_many", "to_onnx",
 }  # fmt: skip
 MODULES = ("blocks", "datasets", "display", "export", "forecast", "kernels", "river")

@@ -337,7 +337,7 @@ class RecursiveLeastSquares(Part, RegressorMixin, CheckedParameters):
 
     # --- what the rows say of the ridge ---
 
-    def evidence(self) -> float | Array:
+    def evidence(self) -> Any:
         """Return the log marginal likelihood of the rows, at the best signal scale; one for each output.
 
         Examples
@@ -350,7 +350,7 @@ class RecursiveLeastSquares(Part, RegressorMixin, CheckedParameters):
         """
         return self._of_outputs(self._of_all_rows("evidence").evidence())
 
-    def gcv(self) -> float | Array:
+    def gcv(self) -> Any:
         """Return the generalised cross-validation score, n rss / (n - dof)²; one for each output."""
         return self._of_outputs(self._of_all_rows("gcv").gcv())
 
@@ -372,7 +372,7 @@ class RecursiveLeastSquares(Part, RegressorMixin, CheckedParameters):
         return values[:, 0] if self._one_output else values
 
     @property
-    def intercept_(self) -> float | Array:
+    def intercept_(self) -> Any:
         """b, a number or one for each output."""
         return self._of_outputs(self._learned.intercept())
 
@@ -382,12 +382,12 @@ class RecursiveLeastSquares(Part, RegressorMixin, CheckedParameters):
         return self._learned.covariance()
 
     @property
-    def cost_(self) -> float | Array:
+    def cost_(self) -> Any:
         """The minimum, a number or one for each output."""
         return self._of_outputs(self._learned.cost())
 
     @property
-    def noise_variance_(self) -> float | Array:
+    def noise_variance_(self) -> Any:
         """Noise variance, a number or one for each output."""
         return self._of_outputs(self._learned.noise_variance())
 
