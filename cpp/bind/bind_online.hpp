@@ -282,6 +282,16 @@ void bind_engine(py::module_& m, const char* name) {
           "coef", [](const Model& self) { return to_numpy(self.settled([&] { return self.coefficients(); })); })
       .def_property_readonly("intercept", reading_vector<M>([](const M& x) { return x.intercept(); }))
       .def_property_readonly("slopes", reading_matrix<M>([](const M& x) { return x.slopes(); }))
+      .def_property_readonly("bounds", reading_matrix<M>([](const M& x) { return x.bounds(); }))
+      // Two rows, the least and the largest targets seen, or none; and such rows of another model of the same stream.
+      .def_property_readonly("target_range", reading_matrix<M>([](const M& x) { return x.target_range(); }))
+      .def(
+          "see_targets",
+          [](Model& self, const Array& Y) {
+            const auto y = rows(Y, self.n_outputs, "Y");
+            self.changed([&] { self.model.see_targets(y); });
+          },
+          py::arg("Y").noconvert())
       .def_property_readonly("cost", reading_vector<M>([](const M& x) { return x.cost(); }))
       .def_property_readonly("gcv", reading_vector<M>([](const M& x) { return gcv(x); }))
       .def_property_readonly("noise_variance", reading_vector<M>([](const M& x) { return noise_variance(x); }))

@@ -433,6 +433,7 @@ class _OnlineSettings(TypedDict, total=False):
     exact_rows: int
     forgetting: list[float]
     linear: list[float]
+    bounded: bool
     level: bool
     on_full: str
     window: bool
@@ -482,6 +483,11 @@ class _Online:
     def expansion(self) -> tuple[Array, Array, Array]: ...
     @property
     def slopes(self) -> Array: ...
+    @property
+    def bounds(self) -> Array: ...
+    @property
+    def target_range(self) -> Array: ...
+    def see_targets(self, Y: Array) -> None: ...
     @property
     def memories(self) -> tuple[list[float], Array, Array]: ...
     @property

@@ -263,7 +263,7 @@ def test_c_of_marked_gaps_and_of_an_error_for_new_categories(tmp_path):
     rows = numbers(-1.0)[:40]
     assert error(found(rows)[:, 0], made.predict(rows)) < 1e-12
     rows[3, 2] = 8.0
-    with pytest.raises(ValueError, match="unknown categor"):
+    with pytest.raises(ValueError, match="unknown categories"):
         made.predict(rows)
     assert np.flatnonzero(np.isnan(found(rows)[:, 0])).tolist() == [3]
 

@@ -512,7 +512,7 @@ def test_errors_and_weights_are_those_of_the_beliefs():
 def test_linear_coef_and_intercept_are_the_function_far_from_all_kernels(outputs):
     X, Y, _ = moving(400, seed=19, outputs=outputs)
     y = Y if outputs > 1 else Y[:, 0]
-    model = OnlineLSSVMRegressor(gamma=0.5, max_basis=12).partial_fit(X, y)
+    model = OnlineLSSVMRegressor(gamma=0.5, max_basis=12, linear=True).partial_fit(X, y)
     assert model.linear_coef_.shape == ((2, 2) if outputs > 1 else (2,))
     far = np.array([[60.0, -80.0], [-70.0, 90.0]])
     by_hand = model.intercept_ + far @ model.linear_coef_
@@ -527,7 +527,7 @@ def test_the_linear_part_is_the_slope_of_a_plane_and_beyond_the_rows():
     rng = np.random.default_rng(20)
     X = rng.standard_normal((800, 3)) * [1.0, 10.0, 0.1]
     y = X @ [2.0, -0.3, 5.0] + 7.0 + 0.01 * rng.standard_normal(800)
-    model = OnlineLSSVMRegressor().partial_fit(X, y)
+    model = OnlineLSSVMRegressor(linear=True).partial_fit(X, y)
     far = 5.0 * X[:50]
     truth = far @ [2.0, -0.3, 5.0] + 7.0
     assert rms(model.predict(far) - truth) < 0.1 * truth.std()

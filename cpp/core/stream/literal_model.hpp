@@ -36,6 +36,9 @@ class LiteralModel {
   ConstMatrixRef coefficients() const;
   Vector intercept() const;
   Matrix slopes() const { return Matrix(0, n_outputs()); }
+  Matrix bounds() const { return Matrix(0, 2); }
+  Matrix target_range() const { return Matrix(0, n_outputs()); }
+  void see_targets(const Rows&) {}
   void predict(const Rows& X, RowsOut out, Index threads = 1) const {
     dictionary_.expand(coefficients(), intercept(), X, out, threads);
   }

@@ -24,6 +24,7 @@ OnlineModel::OnlineModel(Kernel kernel, Index n_outputs, const OnlineSettings& s
       kept_(settings.kept_rows, dictionary().kernel().n_features(), n_outputs),
       constant_(Vector::Zero(n_outputs)),
       slopes_(static_cast<Index>(settings.linear.size()), n_outputs),
+      range_(n_outputs),
       blocks_(dictionary().kernel().n_features()) {}
 
 void OnlineModel::learn(const Rows& X, const Rows& Y, const ConstVectorRef& v, LearnLog log) {
@@ -33,7 +34,8 @@ void OnlineModel::learn(const Rows& X, const Rows& Y, const ConstVectorRef& v, L
     if (blocks_.learns_in_parts(*this, log.exact_apriori)) {
       const Index rest = X.rows() - first;
       LearnLog later{log.apriori.bottomRows(rest), log.events.from(first), false, log.threads};
-      return blocks_.learn_parts(*this, X.bottomRows(rest), Y.bottomRows(rest), v.tail(rest), later);
+      blocks_.learn_parts(*this, X.bottomRows(rest), Y.bottomRows(rest), v.tail(rest), later);
+      break;
     }
     const Index count = std::min(kChunk, X.rows() - first);
     dictionary().kernel().prepare(X.middleRows(first, count), prepared_);
@@ -49,6 +51,15 @@ void OnlineModel::learn(const Rows& X, const Rows& Y, const ConstVectorRef& v, L
         r += n;
       }
     }
+  }
+  if (settings_.bounded) bound_rows(Y, v, log.apriori);
+}
+
+// Each prediction by the targets before its row.
+void OnlineModel::bound_rows(const Rows& Y, const ConstVectorRef& v, RowsOut apriori) {
+  for (Index i = 0; i < Y.rows(); ++i) {
+    range_.bound(apriori.row(i));
+    if (v[i] > 0) range_.add(Y.row(i).data());
   }
 }
 
@@ -204,6 +215,7 @@ void OnlineModel::learn_prepared(const ConstVectorRef& y, double v) {
   Event event{};
   const EventLog log{reinterpret_cast<std::uint8_t*>(&event.outcome), &event.victim};
   learn_row(one_.x.data(), 0, one_.y.data(), v, one_.apriori.data(), 0, log);
+  if (settings_.bounded && v > 0) range_.add(one_.y.data());
   state_.as_it_is();
 }
 
@@ -226,6 +238,7 @@ void OnlineModel::predict(const Rows& X, RowsOut out, Index threads) const {
   const ConstMatrixRef coef = coefficients();
   dictionary().expand(coef, constant_, X, out, threads);
   if (slopes_.size() > 0) add_product(1.0, X, slopes_, out);
+  range_.bound(out);
 }
 
 // After a row was learned the coefficients cost as much as the coordinates of the row, which an update by it will need.
@@ -237,7 +250,7 @@ void OnlineModel::predict_one(const ConstVectorRef& x, VectorRef out) {
   if (coordinates_known_ || !(coef_.known || read_before)) {
     const ConstVectorRef w = predicted_coordinates();
     const ConstMatrixRef theta = state_.theta();
-    for (Index o = 0; o < n_outputs(); ++o) out[o] = theta.col(o).dot(w) + state_.level()[o];
+    for (Index o = 0; o < n_outputs(); ++o) out[o] = range_.within(o, theta.col(o).dot(w) + state_.level()[o]);
     return;
   }
   const auto k = one_.k.head(dictionary().size());
@@ -245,6 +258,7 @@ void OnlineModel::predict_one(const ConstVectorRef& x, VectorRef out) {
   for (Index o = 0; o < n_outputs(); ++o) {
     out[o] = k.dot(coef.col(o).head(k.size())) + constant_[o];
     if (slopes_.size() > 0) out[o] += slopes_.col(o).dot(x);
+    out[o] = range_.within(o, out[o]);
   }
 }
 
@@ -296,6 +310,7 @@ Arrays OnlineModel::save() const {
   state_.save(arrays);
   journal_.save(arrays);
   kept_.save(arrays);
+  range_.save(arrays);
   arrays.put("rows_seen", static_cast<double>(rows_seen()));
   arrays.put("quiet_rows", static_cast<double>(blocks_.quiet_rows()));
   return arrays;
@@ -311,6 +326,7 @@ void OnlineModel::load(const Arrays& arrays) {
   if (earlier && arrays.number("tracking") != 0) state_.track_scores();
   journal_.load(arrays, arrays.count("rows_seen"));
   kept_.load(arrays);
+  range_.load(arrays);
   blocks_.set_quiet_rows(arrays.count("quiet_rows"));
 }
 

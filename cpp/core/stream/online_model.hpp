@@ -13,6 +13,7 @@
 #include "core/stream/kept_rows.hpp"
 #include "core/stream/one_row.hpp"
 #include "core/stream/stream_state.hpp"
+#include "core/stream/target_range.hpp"
 
 namespace kernsift {
 
@@ -65,6 +66,13 @@ class OnlineModel {
   Matrix slopes() const {  // of the linear part, features x outputs; no rows without one
     coefficients();
     return slopes_;
+  }
+  // Least and largest prediction of each output, outputs x 2; no rows for a model without bounds.
+  Matrix bounds() const { return range_.bounds(); }
+  // The least and the largest targets seen, a row each, or none; and targets that another model of the stream has seen.
+  Matrix target_range() const { return range_.ends(); }
+  void see_targets(const Rows& Y) {
+    for (Index i = 0; settings_.bounded && i < Y.rows(); ++i) range_.add(Y.row(i).data());
   }
   const StreamState& state() const { return state_; }
   const KeptRows& kept() const { return kept_; }
@@ -127,6 +135,7 @@ class OnlineModel {
   RowScalars look(const Sample& sample, const double* y, double v, double* apriori, bool compare = true);
   Event decide(const RowScalars& row, const Sample& sample, const double* y, double v);
   ConstVectorRef predicted_coordinates();
+  void bound_rows(const Rows& Y, const ConstVectorRef& v, RowsOut apriori);
   // The model changes: before it does.
   void forget_what_was_read() { coef_.known = coordinates_known_ = read_ = false; }
   Event admit(const RowScalars& row, const Sample& sample, bool exactly);
@@ -160,6 +169,7 @@ class OnlineModel {
   mutable Coefficients coef_;
   mutable Vector constant_;  // as old as coef_, like the slopes
   mutable Matrix slopes_;
+  TargetRange range_;
   BlockLearner blocks_;
 };
 

@@ -29,6 +29,8 @@ struct OnlineSettings {
   std::vector<double> forgetting = {1.0};
   // Scale of each feature in a linear part beside the kernels; empty: none.
   std::vector<double> linear = {};
+  // Whether predictions stay near the targets seen (TargetRange).
+  bool bounded = false;
   // Whether the constant is measured from the first target, where it has a ridge: not where targets stand for classes.
   bool level = true;
   bool window = false;  // the exact rows are all there is: older ones are forgotten
@@ -51,6 +53,7 @@ struct OnlineSettings {
     visit("exact_rows", s.exact_rows);
     visit("forgetting", s.forgetting);
     visit("linear", s.linear);
+    visit("bounded", s.bounded);
     visit("level", s.level);
     visit("on_full", s.on_full);
     visit("window", s.window);

@@ -79,7 +79,7 @@ Arrays with_outputs(const Arrays& state, Index count) {
     if (what == "theta" || what == "beta" || what == "recent_targets")
       wider.put(name, with_columns(values, values.cols(), count));
     else if (what == "cost" || what == "target_mean" || what == "level" || what == "error_squares" ||
-             what == "coverage")
+             what == "coverage" || what == "target_range")
       wider.put(name, with_rows(values, count));
     else if (what == "kept_rows")
       wider.put(name, with_columns(values, values.cols() - 1, count));  // before the weight

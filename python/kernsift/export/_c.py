@@ -225,6 +225,7 @@ def _check_range(arithmetic: Arithmetic, learner: Learner | None, rows: NDArray[
 def _sizes(model: Model, learner: Learner | None, dtype: str) -> tuple[int, int]:
     """Bytes of constants, and of stack and state."""
     flash, ram = model.intercept.size + model.constants_of_steps.size, model.n_features + 2 * model.n_outputs
+    flash += 0 if model.bounds is None else model.bounds.size
     ram += 0 if model.steps is None else model.n_columns
     for term in model.terms:
         linear = term.kernel.name == "linear"

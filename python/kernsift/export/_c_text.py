@@ -190,7 +190,12 @@ def _fixed(w: _Writer, model: Model, arithmetic: Arithmetic) -> None:
             w.array(f"coef{t}", term["coef"])
             w.section("add kernels", t, **row, KERNELS=len(term["coef"]))
     terms = [f"{w.name}_add{t}(x, out)" for t in names]
-    w.section("scores", parts={"ANY"} if terms else set(), TERMS=";\n  ".join(terms))
+    parts = {"ANY"} if terms else set()
+    if model.bounds is not None:
+        parts.add("BOUNDED")
+        for name, end in zip(("least", "largest"), model.bounds.T, strict=True):
+            w.array(name, end)
+    w.section("scores", parts=parts, TERMS=";\n  ".join(terms))
 
 
 def _deviation(w: _Writer, arithmetic: Arithmetic, deviation: Deviation) -> None:

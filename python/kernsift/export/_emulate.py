@@ -55,6 +55,7 @@ class Arithmetic:
     def constants(self) -> list[Array]:
         """All numbers of the header."""
         found = [self.model.intercept, self.model.constants_of_steps]
+        found += [] if self.model.bounds is None else [self.model.bounds]
         for term in self.terms:
             found += [np.asarray(v, dtype=np.float64) for v in term.values() if not isinstance(v, str)]
         return found
@@ -133,6 +134,8 @@ class Arithmetic:
                 coef = term["coef"].astype(self.dtype)
                 for i in range(len(coef)):
                     out += self.kernel_row(term, i, x)[:, None] * coef[i]
+            if self.model.bounds is not None:
+                out = np.clip(out, *self.model.bounds.T.astype(self.dtype))
         return out.astype(np.float64)
 
     def deviations(self, deviation: Deviation, x: NDArray[Any]) -> Array:

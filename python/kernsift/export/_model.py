@@ -90,6 +90,7 @@ class Model:
     classes: NDArray[Any] | None = None
     temperature: float | None = None  # of a classifier with probabilities
     steps: Steps | None = None  # for ONNX and C: what comes before the features
+    bounds: Array | None = None  # least and largest output, (outputs, 2)
 
     @property
     def n_outputs(self) -> int:
@@ -124,7 +125,7 @@ class Model:
         rows = np.ascontiguousarray(X, dtype=np.float64)
         for term in self.terms:
             out += term.kernel.expand(term.vectors, term.coef, np.zeros(self.n_outputs), rows)
-        return out
+        return out if self.bounds is None else np.clip(out, *self.bounds.T)
 
     def rounding(self, rows: Array, dtype: str) -> float:
         """A bound of what arithmetic in `dtype` changes of the outputs on `rows`, relative to the largest output.
@@ -233,7 +234,14 @@ def describe(estimator: Any, target: str | None = None) -> Model:
         classes=classes,
         temperature=estimator.temperature_ if hasattr(estimator, "predict_proba") else None,
         steps=steps,
+        bounds=_bounds(estimator),
     )
+
+
+def _bounds(estimator: Any) -> Array | None:
+    """Bounds of the predictions of a stream with a linear part."""
+    found = getattr(getattr(estimator, "_core", None), "bounds", None)
+    return None if found is None or not len(found) else np.asarray(found)
 
 
 def _filled(estimator: Any, steps: Steps | None) -> Steps:

@@ -132,7 +132,11 @@ def add_scores(graph: Graph, x: str, model: Model, dtype: str) -> str:
         total = graph.op("Add", total, part) if total else part
     if not total:  # nothing but a constant
         total = graph.op("MatMul", x, graph.constant(np.zeros((model.n_features, model.n_outputs), dtype)))
-    return graph.op("Add", total, graph.constant(model.intercept.astype(dtype)))
+    total = graph.op("Add", total, graph.constant(model.intercept.astype(dtype)))
+    if model.bounds is not None:
+        least, largest = (graph.constant(end.astype(dtype)) for end in model.bounds.T)
+        total = graph.op("Min", graph.op("Max", total, least), largest)
+    return total
 
 
 def add_deviation(graph: Graph, x: str, scores: str, of: Deviation) -> str:

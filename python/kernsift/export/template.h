@@ -1,5 +1,5 @@
 /* The text of an exported header, by sections (_c_text.py). In what is written `model` is the name the caller gives,
- * `real` is float or double, words in capitals are numbers, names or labels, _T is the number of a term, and the parts of
+ * `real` is float or double, words in capitals are numbers, names or labels, _T is the number of a term, the parts of
  * #ifdef are those of the model at hand; without an update step the parameter s goes. */
 
 // ---- exp
@@ -132,6 +132,12 @@ static inline void model_scores(const real* GIVEN, real* out) {
   for (o = 0; o < OUTPUTS; ++o) out[o] = model_intercept[o] + unknown;
 #ifdef ANY
   TERMS;
+#endif
+#ifdef BOUNDED
+  for (o = 0; o < OUTPUTS; ++o) {
+    if (out[o] < model_least[o]) out[o] = model_least[o];
+    if (out[o] > model_largest[o]) out[o] = model_largest[o];
+  }
 #endif
 }
 

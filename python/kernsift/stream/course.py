@@ -250,6 +250,7 @@ class Course:
         """A core that has learned the kept rows, and its calibration."""
         core = self._begin(rows, gamma=gamma, ridge=ridge, first_row=self._core.rows_seen - len(rows.X))
         check_rows(core.kernel, rows.X, core.settings["linear"])
+        core.see_targets(self._core.target_range)
         apriori = core.learn(*rows, calibration is not None)[0]
         if self.alpha == "gcv" and core.rows_seen >= FIRST_CHOICE:
             core.choose_ridge()

@@ -81,7 +81,8 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
         ``exact_rows`` or alpha=0.  A number is one memory.  The first decides on the dictionary.
     linear : bool or "auto", default="auto"
         A linear part beside the kernels, with the same prior.  "auto" adds it to streams of stationary kernels where
-        the features are at most half of ``max_basis``, and not in ``fit``.
+        the features are at most half of ``max_basis``, and not in ``fit``; predictions of a regressor then leave the
+        range of the targets seen by half of it at most, however far a row is from all others.  True sets no bounds.
     learn_rows : int, default=1000
         Last rows from which a stream learns its widths, at most; twice as many are kept.
     window : int or None, default=None

@@ -72,6 +72,7 @@ class OnlineParameters(StreamParameters, CoreModel):
         what = "window" if self.window is not None else "exact_rows"
         needed = _core.recent_rows_memory(rows=ring, outputs=n_outputs)
         check_memory(needed, f"{what}={ring}", f"keep fewer recent rows ({what})")
+        linear = self._linear_scale(kernel, rows, whole)
         return {
             "alpha": self._ridge(),
             "novelty_tol": float(self.novelty_tol),
@@ -82,7 +83,8 @@ class OnlineParameters(StreamParameters, CoreModel):
             "swap_until": self._swaps(n if whole else None),
             "exact_rows": ring,
             "forgetting": self._memories(whole),
-            "linear": self._linear_scale(kernel, rows, whole),
+            "linear": linear,
+            "bounded": self._level and self.linear == "auto" and bool(linear),
             "level": self._level,
             "on_full": self.on_full,
             "window": self.window is not None,
