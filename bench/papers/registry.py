@@ -8,6 +8,7 @@ figures with `Run.draw`.
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,10 +43,14 @@ class Row:
     settings: str = ""
     note: str = ""
     ruling: str = ""  # in place of a comparison, where the printed number admits none
+    variant: bool = False  # beside the line that answers the printed number: in parentheses, not counted
 
     @property
     def verdict(self) -> str:
-        """Lower is better; a difference within two standard errors of the difference is none."""
+        """Lower is better; a difference within two standard errors of the difference is none.
+
+        A dictionary more than a tenth smaller or larger than the paper's is said.
+        """
         error = self.standard_error
         if error is None:
             error = (self.spread or 0.0) / max(self.repetitions, 1) ** 0.5
@@ -54,7 +59,10 @@ class Row:
         if self.paper is not None and not word:
             difference = self.ours - self.paper
             word = "matches" if abs(difference) <= 2.0 * error else "better" if difference < 0 else "worse"
-        return word
+            size, printed = (float(text.split()[0]) if text else 0.0 for text in (self.kernels, self.paper_kernels))
+            if printed and size and abs(size - printed) > 0.1 * printed:
+                word += f", {'more' if size > printed else 'fewer'} kernels"
+        return f"({word})" if word and self.variant else word
 
     def cells(self) -> tuple[str, ...]:
         spread = "" if self.spread is None else f" ± {self.spread:.3g}"
@@ -208,5 +216,30 @@ def markdown(table: Table, lines: list[Line], mode: str, drawn: list[str] | None
 
 
 def write_results(path: Path, fresh: dict[str, str]) -> None:
-    """Replace these sections of a page and leave the others; in the order of the list."""
-    page.write(path, "Measured by `python bench/papers`", page.sections(path) | fresh, TABLES)
+    """Replace these sections of a page and leave the others, in the order of the list; verdicts are counted first."""
+    found = page.sections(path) | fresh
+    found.pop("SUMMARY", None)
+    if counted := summary(found):
+        found["SUMMARY"] = counted
+    page.write(path, "Measured by `python bench/papers`", found, ["SUMMARY", *TABLES])
+
+
+WORDS = ("better", "matches", "worse", "not identified")
+
+
+def summary(sections: dict[str, str]) -> str:
+    """The verdicts on a page, counted by table; those in parentheses are of variants and are left out."""
+    lines, total = [], [0] * (len(WORDS) + 3)
+    for name, text in sections.items():
+        cells = [re.split(r" *\| *", line)[2:4] for line in text.splitlines() if line.startswith("| ")]
+        words = [word for word, paper in cells if paper and word.partition(",")[0] in WORDS]
+        sizes = [sum(f", {size} " in word for word in words) for size in ("fewer", "more")]
+        counts = [len(words), *(sum(word.partition(",")[0] == w for word in words) for w in WORDS), *sizes]
+        if words:
+            lines.append(page.row([name, *map(str, counts)]))
+            total = [a + b for a, b in zip(total, counts, strict=True)]
+    if not lines:
+        return ""
+    head = page.head(["table", "numbers printed", *WORDS, "with fewer kernels", "with more kernels"])
+    title = f"## SUMMARY: of {total[0]} printed numbers {total[1] + total[2]} are matched or bettered"
+    return "\n".join([title, "", *head, *lines, page.row(["all", *map(str, total)])]) + "\n"
