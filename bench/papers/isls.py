@@ -1,9 +1,10 @@
 """Cawley and Talbot, "Improved sparse least-squares support vector machines": figures 1 and 2.
 
 10-fold cross-validation error against the number of kernels kept, on motorcycle and boston. In every fold the inputs
-are standardised on the training rows, which also choose gamma and alpha by leave-one-out error of the dense model;
-then the paths run down from all training rows. The paper chooses by 4-fold cross-validation instead, and gives the
-figures without numbers.
+are standardised on the training rows. ISLS and SLS with a fixed ridge have gamma and alpha by leave-one-out error of
+the dense model; SLS as the paper runs it chooses both again by 4-fold cross-validation before every twentieth removed.
+Kernels are deleted by their coefficients, the conventional order, or by what they cost: the paper does not state the
+order of ISLS. It gives the figures without numbers.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 from kernsift import LSSVMRegressor, SparseLSSVMRegressor
 from measure.clock import timed
 from measure.data import standardised
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import KFold
 
 from .registry import Array, Line, Row, Run, table
@@ -24,6 +26,7 @@ from .registry import Array, Line, Row, Run, table
 FOLDS = 10
 SEED = 20042
 ALPHAS = np.logspace(-4, 3, 15)
+RESELECTED = "SLS, width and ridge reselected"
 
 
 @dataclass(frozen=True)
@@ -58,9 +61,9 @@ class Curve:
     folds: list[dict[int, Array]] = field(default_factory=list)
     seconds: float = 0.0
 
-    def add(self, model: SparseLSSVMRegressor, X: Array, y: Array) -> None:
-        sizes = model.path_["n_basis"].tolist()
-        self.folds.append({n: (model.at_size(n).predict(X) - y) ** 2 for n in sizes})
+    def add(self, model: SparseLSSVMRegressor, A: Array, b: Array, X: Array, y: Array) -> None:
+        self.seconds += timed(lambda: model.fit(A, b))[1]
+        self.folds.append({n: (model.at_size(n).predict(X) - y) ** 2 for n in model.path_["n_basis"].tolist()})
 
     def sizes(self) -> list[int]:
         """Sizes to plot, descending: those of a fold, no larger than every fold's start."""
@@ -85,8 +88,7 @@ def curves(figure: Figure, X: Array, y: Array, folds: int, reselect: bool) -> tu
         "ISLS, coefficient": {"pruning": "coefficient"},
         "SLS, alpha fixed": {"method": "sls", "pruning": "coefficient"},
     }
-    found = [Curve(name) for name in [*fixed, *(["SLS, alpha reselected"] if reselect else [])]]
-    dense = Curve("dense")
+    found, dense = [Curve(name) for name in [*fixed, *([RESELECTED] if reselect else [])]], Curve("dense")
     splits = list(KFold(FOLDS, shuffle=True, random_state=SEED).split(X))[:folds]
     for train, test in splits:
         A, T = standardised(X[train], X[test])
@@ -94,23 +96,42 @@ def curves(figure: Figure, X: Array, y: Array, folds: int, reselect: bool) -> tu
         dense.seconds += timed(lambda A=A, train=train, whole=whole: whole.fit(A, y[train]))[1]
         dense.folds.append({len(A): (whole.predict(T) - y[test]) ** 2})
         gamma, alpha = float(whole.gamma_[0]), whole.alpha_
-        for curve in found:
-            if curve.name in fixed:
-                model = SparseLSSVMRegressor(gamma=gamma, alpha=alpha, max_basis=None, **fixed[curve.name])
-            else:  # an eigen-decomposition a step: by the paper's 5 %, but one by one where sizes are small
-                model = SparseLSSVMRegressor(
-                    gamma=gamma,
-                    alpha="loo",
-                    alphas=ALPHAS,
-                    method="sls",
-                    pruning="coefficient",
-                    reselect=True,
-                    step=1 if len(A) < 200 else 0.05,
-                    max_basis=None,
-                )
-            curve.seconds += timed(lambda A=A, train=train, model=model: model.fit(A, y[train]))[1]
-            curve.add(model, T, y[test])
+        for curve in found[: len(fixed)]:
+            model = SparseLSSVMRegressor(gamma=gamma, alpha=alpha, max_basis=None, **fixed[curve.name])
+            curve.add(model, A, y[train], T, y[test])
+        if reselect:
+            errors, seconds = timed(partial(sls, A, y[train], T, y[test], figure.gammas))
+            found[-1].folds.append(errors)
+            found[-1].seconds += seconds
     return found, dense
+
+
+def sls(A: Array, b: Array, T: Array, t: Array, gammas: Array) -> dict[int, Array]:
+    """Squared errors of the conventional method by the number of kernels, every step trained and tuned anew."""
+    errors: dict[int, Array] = {}
+    while len(A) >= 4:
+        K = {gamma: rbf_kernel(A, gamma=gamma) for gamma in gammas}
+        folds = list(KFold(4, shuffle=True, random_state=SEED).split(A))
+        scores = np.zeros((len(gammas), len(ALPHAS)))
+        for score, Kg in zip(scores, K.values(), strict=True):
+            for i, j in folds:
+                c, bias = solutions(Kg[np.ix_(i, i)], b[i])
+                score += ((Kg[np.ix_(j, i)] @ c + bias - b[j, None]) ** 2).sum(axis=0)
+        g, at = np.unravel_index(scores.argmin(), scores.shape)
+        c, bias = solutions(K[gammas[g]], b)
+        errors[len(A)] = (rbf_kernel(T, A, gamma=gammas[g]) @ c[:, at] + bias[at] - t) ** 2
+        kept = np.sort(np.argsort(np.abs(c[:, at]))[max(1, len(A) // 20) :])
+        A, b = A[kept], b[kept]
+    return errors
+
+
+def solutions(K: Array, y: Array) -> tuple[Array, Array]:
+    """Coefficients (row, alpha) and constants of the dense LS-SVM for every alpha."""
+    values, Q = np.linalg.eigh(K)
+    inverse = 1.0 / (values[:, None] + ALPHAS)
+    one, target = Q.sum(axis=0), Q.T @ y
+    bias = (one * target) @ inverse / (one**2 @ inverse)
+    return Q @ (inverse * (target[:, None] - one[:, None] * bias)), bias
 
 
 def draw(run: Run, name: str, found: list[Curve], dense: Curve) -> None:
@@ -149,7 +170,7 @@ def figure(name: str, run: Run) -> Iterator[Line]:
             repetitions=folds,
             kernels=str(kernels),
             seconds=curve.seconds,
-            settings="gamma and alpha by leave-one-out",
+            settings=f"gamma and alpha by {'4-fold CV every 5 %' if curve.name == RESELECTED else 'leave-one-out'}",
         )
     draw(run, name, found, dense)
     yield claims(it.data, errors)
@@ -161,13 +182,18 @@ for _name, _figure in FIGURES.items():
 
 def claims(data: str, errors: dict[str, dict[int, float]]) -> str:
     """What the figure shows: the improved method's curve lies below, and is flat as long as a basis is left."""
-    ours, literal = errors[f"{data}, ISLS, cost"], errors[f"{data}, ISLS, coefficient"]
-    sls = errors.get(f"{data}, SLS, alpha reselected", errors[f"{data}, SLS, alpha fixed"])
+    orders = {order: errors[f"{data}, ISLS, {order}"] for order in ("cost", "coefficient")}
+    sls = errors.get(f"{data}, {RESELECTED}", errors[f"{data}, SLS, alpha fixed"])
     dense = min(errors[f"{data}, dense"].values())
-    flat = min(n for n, e in ours.items() if e <= 1.02 * dense)
-    below = sum(e <= sls[min(sls, key=lambda size: abs(size - n))] for n, e in literal.items())
+    flat = min(n for n, e in orders["cost"].items() if e <= 1.02 * dense)
+    below = {
+        order: sum(e <= sls[min(sls, key=lambda size: abs(size - n))] for n, e in curve.items())
+        for order, curve in orders.items()
+    }
     return (
-        f"The figure has no numbers; its claims hold. The improved method's error is below the conventional one's, "
-        f"with its ridge chosen again at every step, at {below} of {len(literal)} sizes with the paper's criterion, "
-        f"and within 2 % of the dense model's down to {flat} kernels when pruned by cost."
+        "The figure has no numbers. Its claim is that the improved method, with one choice of width and ridge, is "
+        f"below the conventional one, which chooses both again at every step: so it is at {below['cost']} of "
+        f"{len(orders['cost'])} sizes when kernels are deleted by cost and at {below['coefficient']} of "
+        f"{len(orders['coefficient'])} by coefficient. Deleted by cost it is within 2 % of the dense model's error "
+        f"down to {flat} kernels."
     )

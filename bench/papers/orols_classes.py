@@ -127,7 +127,9 @@ def classes(run: Run, name: str) -> Iterator[Line]:
     models = {i: fit(sigmas[i], X, y, **residual) for i in {*near.tolist(), *each.tolist()}}
     first = models[best].predict(T) != t
 
-    def line(label: str, wrong: Array, kernels: str, settings: str, note: str = "", printed: float | None = paper) -> Row:
+    def line(
+        label: str, wrong: Array, kernels: str, settings: str, note: str = "", printed: float | None = paper
+    ) -> Row:
         gap, error = paired(wrong, others[-1][2] if wrong is first else first)
         note = note if wrong is first else f"{gap:+.2f} ± {error:.2f} to the first line{note and '; '}{note}"
         return Row(
@@ -152,7 +154,9 @@ def classes(run: Run, name: str) -> Iterator[Line]:
     scores = np.column_stack([models[i].decision_function(T)[:, k] for k, i in enumerate(each)])
     chosen = ", ".join(f"{sigmas[i]:g}" for i in sorted(set(each)))
     wrong = models[best].classes_[scores.argmax(axis=1)] != t
-    per_class = f"{100.0 * np.mean([models[i].n_basis_per_class_[k] for k, i in enumerate(each)]) / len(X):.1f} % a class"
+    per_class = (
+        f"{100.0 * np.mean([models[i].n_basis_per_class_[k] for k, i in enumerate(each)]) / len(X):.1f} % a class"
+    )
     yield line(", σ per class", wrong, per_class, f"σ = {chosen} by CV squared error")
     if run.mode == "full" or work <= MOST_OWN_STOP:
         for stop in ("gcv", "alpha"):

@@ -43,6 +43,14 @@ def datasets(monkeypatch):
         (5.15, {"standard_error": 0.06, "paper_spread": 0.6, "paper_repetitions": 100}, "matches"),
         (5.15, {"standard_error": 0.06, "paper_spread": 0.6, "paper_repetitions": 10_000}, "worse"),
         (4.0, {"ruling": "not identified", "note": "why"}, "not identified"),
+        (
+            4.0,
+            {"spread": 0.1, "repetitions": 9, "kernels": "5.6 % in all", "paper_kernels": "5 %"},
+            "better, more kernels",
+        ),
+        (5.0, {"kernels": "5.4 % in all", "paper_kernels": "5 %"}, "matches"),
+        (5.0, {"kernels": "44", "paper_kernels": "50"}, "matches, fewer kernels"),
+        (6.0, {"variant": True}, "(worse)"),
     ],
 )
 def test_verdicts(registry, ours, more, verdict):
@@ -65,10 +73,32 @@ def test_a_table_replaces_its_section_and_leaves_the_others(registry, tmp_path):
     registry.write_results(page, {"B1": new})
     text = page.read_text(encoding="utf-8")
     assert text.index("## A1: first") < text.index("## B1: second")
-    assert text.count("## ") == 2
+    assert text.count("## ") == 3
+    assert text.startswith("# Measured by `python bench/papers`\n\n## SUMMARY: of 2 printed numbers 0 are matched")
     assert "| item | worse | 5 | 7 |" in text
     assert "| item | worse | 5 | 6 |" not in text
     assert "| thing | worse | 1 | 1.5 |" in text
+
+
+def test_the_summary_counts_what_is_printed(registry):
+    Row = registry.Row
+    lines = [
+        Row("a", 5.0, 4.0, kernels="3", paper_kernels="2"),
+        Row("b", 5.0, 5.0),
+        Row("c", 5.0, 6.0),
+        Row("d", 5.0, 4.0, ruling="not identified"),
+        Row("e", 5.0, 6.0, variant=True),
+        Row("f", None, 6.0),
+    ]
+    found = {
+        "A1": registry.markdown(registry.Table("A1", "t", iter), lines, "quick"),
+        "B1": "## B1\n\n| better | b |\n",
+    }
+    text = registry.summary(found)
+    assert "of 4 printed numbers 2 are" in text
+    assert "| A1 | 4 | 1 | 1 | 1 | 1 | 0 | 1 |" in text
+    assert "B1" not in text
+    assert registry.summary({"B1": found["B1"]}) == ""
 
 
 def test_sections_stand_in_the_order_of_the_list(registry, tmp_path, monkeypatch):
@@ -81,6 +111,7 @@ def test_sections_stand_in_the_order_of_the_list(registry, tmp_path, monkeypatch
         registry.write_results(page, {name: section})
     text = page.read_text(encoding="utf-8")
     assert text.index("## Z1") < text.index("## M1") < text.index("## A1")
+    assert "SUMMARY" not in text
 
 
 def test_peak_memory_sees_an_array(monkeypatch):
@@ -143,7 +174,7 @@ def test_one_table_from_end_to_end(tmp_path):
     rows = [
         line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith(("| boston", "| abalone"))
     ]
-    assert len(rows) == 6 + 5  # four rules and three, one of them by CV, and the dense machine
+    assert len(rows) == 2 * (3 + 1)  # three ways to choose the size, and the dense machine
     assert all(0.0 < float(row.split("|")[4].split("±")[0]) < 1.2 for row in rows)
 
     assert "![" not in page.read_text(encoding="utf-8")
