@@ -274,6 +274,22 @@ def test_every_row_of_the_map_has_its_line_and_its_test():
     assert row_problems(ROOT) == []
 
 
+NUMBERED = {"JP": 19, "OROLS": 32, "EFVS": 1, "ISLS": 3}  # printed equations that have a number, by paper
+
+
+@needs_sources
+def test_every_numbered_equation_of_the_papers_has_a_row_or_a_reason():
+    rows, _, reasons = (
+        (ROOT / "cpp" / "EQUATIONS.md").read_text(encoding="utf-8").partition("## Printed equations without")
+    )
+    for paper, last in NUMBERED.items():
+        found = {int(n) for n in re.findall(rf"(?m)^\| {paper} (\d+) \|", rows)}
+        for listed in re.findall(rf"(?m)^\| {paper} ([^|]*)\|", reasons):
+            for first, to in re.findall(r"\((\d+)\)(?: - \((\d+)\))?", listed):
+                found |= set(range(int(first), int(to or first) + 1))
+        assert found >= set(range(1, last + 1)), (paper, set(range(1, last + 1)) - found)
+
+
 @needs_sources
 def test_files_are_short_and_the_core_knows_no_python():
     assert len(sources(ROOT / "cpp" / "core", ".cpp")) > 0
