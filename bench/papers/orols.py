@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from itertools import product
+from typing import Any
 
 import numpy as np
 from kernsift import LSSVMRegressor, OROLSRegressor
@@ -18,7 +19,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.svm import SVR
 
-from .orols_classes import FOLDS, width
+from .orols_classes import FOLDS, Folds, width
 from .registry import Array, Line, Row, Run, spread, table
 
 
@@ -86,18 +87,19 @@ def orols(sigma: float, X: Array, y: Array, **rule: object) -> OROLSRegressor:
 
 def cross_validation(p: Problems, rule: dict[str, object]) -> Array:
     """Mean squared error over the folds, (σ, run)."""
-    return np.array(
-        [
-            [
-                np.mean([squared(orols(s, X[i], y[i], **rule), X[j], y[j]) for i, j in f])
-                for X, y, f in zip(p.X, p.y, p.folds, strict=True)
-            ]
-            for s in SIGMAS
-        ]
-    )
+    return np.array([scores([rule], SIGMAS, *each)[0] for each in zip(p.X, p.y, p.folds, strict=True)]).T
 
 
-def one_for_all(p: Problems, scores: list[Array]) -> tuple[dict[str, object], float]:
+def scores(choices: list[dict[str, Any]], sigmas: list[float], X: Array, y: Array, folds: Folds) -> Array:
+    """Mean squared error over the folds, (choice, σ)."""
+
+    def score(choice: dict[str, Any], sigma: float) -> float:
+        return float(np.mean([squared(orols(sigma, X[i], y[i], **choice), X[j], y[j]) for i, j in folds]))
+
+    return np.array([[score(choice, sigma) for sigma in sigmas] for choice in choices])
+
+
+def one_for_all(scores: list[Array]) -> tuple[dict[str, object], float]:
     """The rule and σ of the least mean error over all runs' folds."""
     best = min(range(len(scores)), key=lambda i: scores[i].mean(axis=1).min())
     return RULES[best], SIGMAS[int(scores[best].mean(axis=1).argmin())]
@@ -115,8 +117,8 @@ def said(rule: dict[str, object]) -> str:
 def toy(run: Run) -> Iterator[Line]:
     p = Problems(run.times(100, 100))
     begin = time.process_time()
-    scores = [cross_validation(p, rule) for rule in (RULES[:1] if run.brief else RULES)]
-    spent = (time.process_time() - begin) / len(scores)
+    found = [cross_validation(p, rule) for rule in (RULES[:1] if run.brief else RULES)]
+    spent = (time.process_time() - begin) / len(found)
 
     def line(rule: dict[str, object], sigmas: list[float], how: str, note: str, seconds: float) -> Row:
         models = [orols(s, X, y, **rule) for s, X, y in zip(sigmas, p.X, p.y, strict=True)]
@@ -131,21 +133,16 @@ def toy(run: Run) -> Iterator[Line]:
             variant=note != PROTOCOL,
         )
 
-    for rule, cv in zip(RULES, scores, strict=False):
+    for rule, cv in zip(RULES, found, strict=False):
         each = [SIGMAS[i] for i in cv.argmin(axis=0)]
         literal = rule == RULES[0]
         yield line(rule, each, "σ for each run by 5-fold CV", PROTOCOL if literal else "", spent)
         # the median over the runs: a mean is that of the two or three runs with a hole in x
         common = SIGMAS[int(np.median(cv, axis=1).argmin())]
         yield line(rule, [common] * len(p), "one σ for all runs by the median CV error", "", spent)
-    rule, sigma = one_for_all(p, scores)
-    chosen = line(
-        rule,
-        [sigma] * len(p),
-        "rule and σ once, by the mean CV error of all runs",
-        "everything by CV",
-        len(scores) * spent,
-    )
+    rule, sigma = one_for_all(found)
+    how = "rule and σ once, by the mean CV error of all runs"
+    chosen = line(rule, [sigma] * len(p), how, "everything by CV", len(found) * spent)
     yield chosen
     rivals = [
         ("SVM (scikit-learn's SVR)", 0.0519, SVR(), {"C": [0.3, 1.0, 3.0, 10.0], "epsilon": [0.05, 0.1]}),
@@ -202,7 +199,7 @@ def figures(run: Run) -> Iterator[Line]:
     runs = run.times(100, 100)
     rivals = run.choose(1, 20, 100)
     p = Problems(runs)
-    rule, sigma = one_for_all(p, [cross_validation(p, rule) for rule in RULES])
+    rule, sigma = one_for_all([cross_validation(p, rule) for rule in RULES])
     models = [orols(sigma, X, y, **rule) for X, y in zip(p.X, p.y, strict=True)]
     errors = [p.error(i, model) for i, model in enumerate(models)]
     middle = int(np.argsort(errors)[len(errors) // 2])
@@ -319,7 +316,8 @@ def regression(run: Run) -> Iterator[Line]:
         choices = [{"stop": None, "max_basis": size / 100.0} for size in sizes]
         choices.append({"stop": "gcv", "max_basis": sizes[-1] / 100.0})
         begin = time.process_time()
-        scores = np.array([cross_validated(choices, sigmas, *part[:2], seed) for seed, part in enumerate(parts)])
+        folds = [list(KFold(FOLDS, shuffle=True, random_state=seed).split(parts[0][0])) for seed in range(splits)]
+        found = np.array([scores(choices, sigmas, *part[:2], f) for part, f in zip(parts, folds, strict=True)])
         spent = time.process_time() - begin
         for how, some in {
             "size and σ by CV": slice(len(sizes)),
@@ -327,7 +325,7 @@ def regression(run: Run) -> Iterator[Line]:
             "stop by GCV, σ by CV": slice(len(sizes), None),
         }.items():
             errors, kernels, chosen = [], [], []
-            for cv, (A, b, T, t) in zip(scores[:, some], parts, strict=True):
+            for cv, (A, b, T, t) in zip(found[:, some], parts, strict=True):
                 which, at = np.unravel_index(cv.argmin(), cv.shape)
                 model = orols(sigmas[at], A, b, **choices[some][which])
                 errors.append(squared(model, T, t))
@@ -352,17 +350,6 @@ def regression(run: Run) -> Iterator[Line]:
             yield line
         how = "σ and ridge by leave-one-out"
         yield summary(f"{name}, dense LS-SVM", None, dense, [n], seconds=seconds, settings=how, note="every row")
-
-
-def cross_validated(choices: list[dict[str, object]], sigmas: list[float], A: Array, b: Array, seed: int) -> Array:
-    """Mean squared error over the folds, (choice, σ)."""
-    folds = list(KFold(FOLDS, shuffle=True, random_state=seed).split(A))
-    return np.array(
-        [
-            [np.mean([squared(orols(s, A[i], b[i], **choice), A[j], b[j]) for i, j in folds]) for s in sigmas]
-            for choice in choices
-        ]
-    )
 
 
 def kernel_on_every_row(parts: list[tuple[Array, ...]], gammas: list[float]) -> tuple[list[float], float]:

@@ -11,10 +11,10 @@ import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from kernsift import KRLSRegressor, OnlineLSSVMRegressor, OROLSRegressor
+from kernsift import KRLSRegressor, OROLSRegressor
 
-from .jung import TOL1, TOL2, problem
-from .registry import AS_PRINTED, Line, Row, Run, spread, table
+from .jung import online, problem
+from .registry import Line, Row, Run, spread, table
 
 SIZES = {
     "sinc": (4, 6, 8, 10, 12, 14),
@@ -28,19 +28,8 @@ METHODS: dict[str, Callable[[float, int], object]] = {
     "OLS": lambda gamma, m: OROLSRegressor(
         gamma=gamma, selection="error-reduction", stop=None, max_basis=m, fit_intercept=False
     ),
-    "ours": lambda gamma, m: OnlineLSSVMRegressor(
-        gamma=gamma, alpha=0.3, novelty_tol=TOL1, usefulness_tol=TOL2, max_basis=m, fit_intercept=False, **AS_PRINTED
-    ),
-    "ours, recent rows exact": lambda gamma, m: OnlineLSSVMRegressor(
-        gamma=gamma,
-        alpha=0.3,
-        novelty_tol=TOL1,
-        usefulness_tol=TOL2,
-        max_basis=m,
-        fit_intercept=False,
-        exact_rows=500,
-        swap_until=None,
-    ),
+    "ours": lambda gamma, m: online(gamma, max_basis=m),
+    "ours, recent rows exact": lambda gamma, m: online(gamma, max_basis=m, exact_rows=500),
 }
 
 
