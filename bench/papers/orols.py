@@ -356,8 +356,8 @@ def regression(run: Run) -> Iterator[Line]:
         yield from lines
         if lines[0].verdict.startswith("worse") and not run.brief:
             yield (
-                f"{name}: one or two of the {len(parts[0][3])} test rows carry the mean, and over random splits no line "
-                f"has as small a spread as the paper's {paper[1]} (ours {lines[0].spread:.2f}, the dense LS-SVM "
+                f"{name}: one or two of the {len(parts[0][3])} test rows carry the mean, and over random splits no "
+                f"line has as small a spread as the paper's {paper[1]} (ours {lines[0].spread:.2f}, the dense LS-SVM "
                 f"{lines[-1].spread:.2f}): the paper's splits are not like these. On ours the difference to the dense "
                 "LS-SVM stays whatever the size and the stop: a ridge on orthogonal weights smooths less than one on "
                 "the function."

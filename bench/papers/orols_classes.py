@@ -149,7 +149,8 @@ def classes(run: Run, name: str) -> Iterator[Line]:
         return f"{100.0 * model.n_basis_per_class_.mean() / len(X):.1f} % a class, {model.n_basis_} in all"
 
     gaps = [paired(first, wrong) + (label,) for label, _, wrong, _ in others]
-    note = "the paper's protocol; " + ", ".join(f"{a:+.2f} ± {b:.2f} to the {label}" for a, b, label in gaps)
+    note = "" if scaled else "the paper's protocol; "
+    note += ", ".join(f"{a:+.2f} ± {b:.2f} to the {label}" for a, b, label in gaps)
     yield line("", first, size(models[best]), f"σ = {sigmas[best]:g} by CV", note)
     scores = np.column_stack([models[i].decision_function(T)[:, k] for k, i in enumerate(each)])
     chosen = ", ".join(f"{sigmas[i]:g}" for i in sorted(set(each)))
