@@ -107,19 +107,24 @@ def curves(figure: Figure, X: Array, y: Array, folds: int, reselect: bool) -> tu
 
 
 def sls(A: Array, b: Array, T: Array, t: Array, gammas: Array) -> dict[int, Array]:
-    """Squared errors of the conventional method by the number of kernels, every step trained and tuned anew."""
+    """Squared errors of the conventional method by the number of kernels, every step trained and tuned anew.
+
+    The first step compares all gammas, each further one that of the step before and its neighbours.
+    """
     errors: dict[int, Array] = {}
+    near = np.arange(len(gammas))
     while len(A) >= 4:
-        K = {gamma: rbf_kernel(A, gamma=gamma) for gamma in gammas}
+        K = [rbf_kernel(A, gamma=gammas[i]) for i in near]
         folds = list(KFold(4, shuffle=True, random_state=SEED).split(A))
-        scores = np.zeros((len(gammas), len(ALPHAS)))
-        for score, Kg in zip(scores, K.values(), strict=True):
+        scores = np.zeros((len(near), len(ALPHAS)))
+        for score, Kg in zip(scores, K, strict=True):
             for i, j in folds:
                 c, bias = solutions(Kg[np.ix_(i, i)], b[i])
                 score += ((Kg[np.ix_(j, i)] @ c + bias - b[j, None]) ** 2).sum(axis=0)
         g, at = np.unravel_index(scores.argmin(), scores.shape)
-        c, bias = solutions(K[gammas[g]], b)
-        errors[len(A)] = (rbf_kernel(T, A, gamma=gammas[g]) @ c[:, at] + bias[at] - t) ** 2
+        c, bias = solutions(K[g], b)
+        errors[len(A)] = (rbf_kernel(T, A, gamma=gammas[near[g]]) @ c[:, at] + bias[at] - t) ** 2
+        near = np.arange(max(near[g] - 1, 0), min(near[g] + 2, len(gammas)))
         kept = np.sort(np.argsort(np.abs(c[:, at]))[max(1, len(A) // 20) :])
         A, b = A[kept], b[kept]
     return errors
