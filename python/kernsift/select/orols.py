@@ -109,8 +109,8 @@ class OROLSRegressor(Intervals, OROLSBase):
     n_basis_, n_samples_seen_, n_dependent_ : int
         Kernels, rows seen, candidates refused because their column depends on those chosen.
     stopped_by_ : str
-        The rule of ``stop``, "max_basis", "error", "condition", "exhausted" (no candidate left, or a thousand in a row that
-        depend on those chosen) or "no_freedom" (as many columns as rows).
+        The rule of ``stop``, "max_basis", "error", "condition", "exhausted" (no candidate left, or a thousand in a row
+        that depend on those chosen) or "no_freedom" (as many columns as rows).
 
     Notes
     -----

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ FLAGS = ("terminated", "truncated", "start", "importance", "terminal")
 
 
 class Block(NamedTuple):
-    """Checked transitions, in the order of the core's arguments."""
+    """Checked transitions, in the order of the core's arguments; those of one environment after the other's."""
 
     S: Array
     r: Array
@@ -23,12 +24,26 @@ class Block(NamedTuple):
     terminal: NDArray[np.bool_]
     start: NDArray[np.bool_]
     weight: Array | None
+    environments: int = 1
+
+    def by_environment(self) -> Iterator[tuple[Any, ...]]:
+        """Arguments of the core, for each environment."""
+        steps = len(self.S) // self.environments
+        for e in range(self.environments):
+            mine = slice(e * steps, (e + 1) * steps)
+            yield tuple(None if part is None else part[mine] for part in self[:6])
+
+    def alone(self) -> tuple[Any, ...]:
+        """Arguments of the core for all of them at once, none of which follows another environment's."""
+        start = self.start.copy()
+        start[:: len(self.S) // self.environments] = True
+        return (self.S, self.r, self.S_next, self.terminal, start, self.weight)
 
 
 def checked(
     model: Any,
     begin: bool,
-    after_cut: bool,
+    after_cut: tuple[bool, ...],
     S: ArrayLike,
     r: ArrayLike,
     S_next: ArrayLike,
@@ -37,8 +52,8 @@ def checked(
     start: ArrayLike | None,
     importance: ArrayLike | None,
     terminal: ArrayLike | None,
-) -> tuple[Block, bool]:
-    """Return the transitions, and whether the last was cut off; ``after_cut`` says that of the one before the first.
+) -> tuple[Block, tuple[bool, ...]]:
+    """Return the transitions, and whether each environment's last was cut off; ``after_cut`` says that of those before.
 
     ``begin``: the model's number and names of features become those of S.
     """
@@ -47,8 +62,8 @@ def checked(
             raise ValueError("terminal is another name of terminated: give one of them")
         terminated = terminal
     name = "terminated" if terminal is None else "terminal"
-    side_by_side = np.ndim(S) == 3
-    if side_by_side:
+    environments = 1
+    if np.ndim(S) == 3:
         if np.shape(S_next) != np.shape(S):
             raise ValueError(f"S has shape {np.shape(S)} but S_next has {np.shape(S_next)}: one next state for each")
         steps, environments = np.shape(S)[:2]
@@ -73,13 +88,12 @@ def checked(
         raise ValueError(f"r has shape {rewards.shape}, expected {(n,)}: one reward for each transition")
     as_targets(rewards)  # refuses what would overflow
     ends, starts = flags(terminated, n, name), flags(start, n, "start").copy()
-    cut = flags(truncated, n, "truncated")
-    starts[1:] |= cut[:-1]
-    starts[0] |= after_cut
-    if side_by_side:
-        starts[::steps] = True
+    cut = flags(truncated, n, "truncated").reshape(environments, -1)
+    before = np.roll(cut, 1, axis=1)
+    before[:, 0] = ([bool(each) for each in after_cut] + [False] * environments)[:environments]
+    starts |= before.ravel()
     weight = None if importance is None else _importance(importance, n)
-    return Block(states, rewards, after, ends, starts, weight), bool(cut[-1])
+    return Block(states, rewards, after, ends, starts, weight, environments), tuple(cut[:, -1].tolist())
 
 
 def _in_turn(values: ArrayLike, shape: tuple[int, int], name: str) -> Array:
