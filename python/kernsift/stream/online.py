@@ -156,7 +156,7 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
     How much a kernel at each of three rows would lower the cost, measured on the last 200 rows:
 
     >>> small = OnlineLSSVMRegressor(gamma=1.0, exact_rows=200, max_basis=3, forgetting=1.0).partial_fit(X, y)
-    >>> small.score_candidates([[-2.5], [0.5], [40.0]]).argmin()
+    >>> int(small.score_candidates([[-2.5], [0.5], [40.0]]).argmin())
     2
 
     A second pass over the rows, and fewer kernels:
