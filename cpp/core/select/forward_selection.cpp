@@ -25,6 +25,21 @@ struct Name {
 };
 constexpr Name kNames[] = {{StopRule::none, "none"}, {StopRule::gcv, "gcv"}, {StopRule::evidence, "evidence"},
                            {StopRule::bic, "bic"},   {StopRule::loo, "loo"}, {StopRule::alpha, "alpha"}};
+
+// The sum of squared errors of rows left out one by one, from the residual of the weighted problem and its leverages.
+double left_out(const OrthogonalBasis& basis, const ConstMatrixRef& error, const ConstVectorRef& inverse_root_weights,
+                Index free, double lambda) {
+  Vector shrink = (basis.h().array() + lambda).inverse(), leverage;
+  shrink.head(free) = basis.h().head(free).cwiseInverse();
+  basis.row_squares(shrink, leverage);
+  double sum = 0;
+  for (Index i = 0; i < basis.rows(); ++i) {
+    const double v = 1.0 / (inverse_root_weights[i] * inverse_root_weights[i]);
+    const double slack = std::max(slack_of_part(1.0 - leverage[i], leaving(v) / v), kLeastSlack);
+    sum += error.row(i).squaredNorm() / (slack * slack);  // [MATH LOO]
+  }
+  return sum;
+}
 }  // namespace
 
 StopRule stop_rule(const std::string& name) {
@@ -104,24 +119,9 @@ void ForwardSelection::record(double lambda) {
   double score = paths_.gcv.back();
   if (settings_.stop == StopRule::evidence) score = s.evidence(lambda);
   if (settings_.stop == StopRule::bic) score = s.bic(lambda);
-  if (settings_.stop == StopRule::loo) score = left_out(lambda);
+  if (settings_.stop == StopRule::loo)
+    score = left_out(basis_, error_, inverse_root_weights_, settings_.bias(), lambda);
   paths_.score.push_back(score);
-}
-
-// The sum of squared errors of rows left out one by one, from the residual and leverages of the weighted problem.
-double ForwardSelection::left_out(double lambda) {
-  Vector shrink = (basis_.h().array() + lambda).inverse();
-  const Index n = columns_.rows(), b = settings_.bias();
-  shrink.head(b) = basis_.h().head(b).cwiseInverse();
-  basis_.row_squares(shrink, leverage_);
-  double sum = 0;
-  for (Index i = 0; i < n; ++i) {
-    const double v = 1.0 / (inverse_root_weights_[i] * inverse_root_weights_[i]);
-    const double slack = slack_of_part(1.0 - leverage_[i], leaving(v) / v);
-    const double left = std::max(slack, kLeastSlack);
-    sum += error_.row(i).squaredNorm() / (left * left);  // [MATH LOO]
-  }
-  return sum;
 }
 
 void ForwardSelection::drop(Index id, bool dependent) {

@@ -97,7 +97,6 @@ class ForwardSelection {
  private:
   RidgeSpectrum spectrum(Index columns, const Vector& f2, double residual) const;
   void record(double lambda);
-  double left_out(double lambda);
   void note_score();
   double updated_ridge(const Vector& h, const Vector& f2, double residual) const;
   bool add_one_of(const std::vector<Index>& ids);
@@ -143,8 +142,7 @@ class ForwardSelection {
   double n_rows_;
   double lambda_ = 0;
   LookedAt looked_at_;
-  Matrix error_;     // y - f of the weighted problem, padded rows x c
-  Vector leverage_;  // of the rows, padded, where the stop rule leaves them out
+  Matrix error_;  // y - f of the weighted problem, padded rows x c
   Candidates candidates_;
   std::vector<Index> chosen_;
   Running running_;

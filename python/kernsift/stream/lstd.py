@@ -124,24 +124,18 @@ class KernelLSTD(KernelParameters, CoreModel):
     >>> from kernsift import KernelLSTD
     >>> S = np.tile(np.arange(10.0), 20)[:, None]
     >>> last = S[:, 0] == 9
-    >>> model = KernelLSTD(gamma=0.5, alpha=1e-3, discount=0.5)
+    >>> model = KernelLSTD(gamma=0.5, alpha=1e-3, discount=0.5, keep_last=200)
     >>> model = model.partial_fit(S, np.ones(200), S + 1, terminal=last)
     >>> model.predict([[9.0], [8.0], [7.0]]).round(2)
     array([1.  , 1.5 , 1.75])
 
-    The same transitions once more, exactly, with standard deviations; how far values and rewards disagree:
+    Those kept once more, exactly, with standard deviations; how far values and rewards disagree:
 
-    >>> values, std = model.refit(S, np.ones(200), S + 1, terminated=last).predict([[7.0]], return_std=True)
+    >>> values, std = model.refit().predict([[7.0]], return_std=True)
     >>> values.round(2), bool(std[0] < 0.1)
     (array([1.75]), True)
     >>> bool(-1e-3 < model.score(S, np.ones(200), S + 1, terminated=last) <= 0), model.health()["sound"]
     (True, True)
-
-    The last transitions, kept by the model:
-
-    >>> model = KernelLSTD(gamma=0.5, alpha=1e-3, discount=0.5, keep_last=100)
-    >>> model.partial_fit(S, np.ones(200), S + 1, terminated=last).refit().predict([[9.0], [8.0]]).round(2)
-    array([1. , 1.5])
     """
 
     gamma: GammaSetting | float | ArrayLike | Warp = parameter(
@@ -204,7 +198,7 @@ class KernelLSTD(KernelParameters, CoreModel):
         if is_empty_block(S):
             return self
         with transaction(self) as new:
-            new._learn(S, r, S_next, terminated, truncated, start, importance, terminal)
+            new._learn_block(new._checked_block(S, r, S_next, terminated, truncated, start, importance, terminal))
         return self
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -239,7 +233,7 @@ class KernelLSTD(KernelParameters, CoreModel):
                 )
             new._learn_block(block)
             if self.forgetting == 1:
-                new._solve(block)
+                new._check_solved(new._solved(block))
         return self
 
     def refit(
@@ -277,22 +271,13 @@ class KernelLSTD(KernelParameters, CoreModel):
                 f"refit counts all its transitions alike and forgetting={self.forgetting!r} the recent ones more: set "
                 "forgetting=1 and fit again, or go on with partial_fit"
             )
-        flags = (terminated, truncated, start, importance, terminal)
-        if S is None and not self._core.kept:
-            raise ValueError(
-                f"refit without transitions takes those that keep_last keeps, and keep_last={self.keep_last!r}: give "
-                "S, r and S_next, or set keep_last and fit again"
-            )
+        given = (S, r, S_next, terminated, truncated, start, importance, terminal)
+        nothing = all(part is None for part in given)
+        if nothing and not self._core.kept:
+            raise ValueError(f"refit needs S, r and S_next, or keep_last ({self.keep_last!r}) above 0 in a new fit")
         with transaction(self) as new:
             new._core = unpack(pack(self._core))
-            if S is None:
-                if any(given is not None for given in (r, S_next, *flags)):
-                    raise ValueError("refit takes S, r and S_next together, or none of them for the transitions kept")
-                new._check_solved(new._core.refit_kept())
-            elif r is None or S_next is None:
-                raise ValueError("refit takes S, r and S_next together, or none of them for the transitions kept")
-            else:
-                new._solve(new._checked_block(S, r, S_next, *flags))
+            new._check_solved(new._core.refit_kept() if nothing else new._solved(new._checked_block(*given)))
         return self
 
     def score(
@@ -351,9 +336,6 @@ class KernelLSTD(KernelParameters, CoreModel):
             "refused": audit["refused"],
         }
 
-    def _learn(self, *given: Any) -> None:
-        self._learn_block(self._checked_block(*given))
-
     def _learn_block(self, block: Block) -> None:
         core = self._begin(block.S) if self._core is None else self._core
         check_rows(core.kernel, block.S)
@@ -362,10 +344,10 @@ class KernelLSTD(KernelParameters, CoreModel):
         for environment, part in enumerate(block.by_environment()):
             core.learn(*part, environment=environment)
 
-    def _solve(self, block: Block) -> None:
+    def _solved(self, block: Block) -> bool:
         for states in (block.S, block.S_next):
             check_rows(self._core.kernel, states)
-        self._check_solved(self._core.refit(*block.alone()))
+        return bool(self._core.refit(*block.alone()))
 
     def _check_solved(self, solved: bool) -> None:
         if not solved:

@@ -44,9 +44,9 @@ def checked(
     model: Any,
     begin: bool,
     after_cut: tuple[bool, ...],
-    S: ArrayLike,
-    r: ArrayLike,
-    S_next: ArrayLike,
+    S: ArrayLike | None,
+    r: ArrayLike | None,
+    S_next: ArrayLike | None,
     terminated: ArrayLike | None,
     truncated: ArrayLike | None,
     start: ArrayLike | None,
@@ -57,6 +57,8 @@ def checked(
 
     ``begin``: the model's number and names of features become those of S.
     """
+    if S is None or r is None or S_next is None:
+        raise ValueError("S, r and S_next belong together: give all of them")
     if terminal is not None:
         if terminated is not None:
             raise ValueError("terminal is another name of terminated: give one of them")
@@ -68,7 +70,7 @@ def checked(
             raise ValueError(f"S has shape {np.shape(S)} but S_next has {np.shape(S_next)}: one next state for each")
         steps, environments = np.shape(S)[:2]
         S, S_next = (np.swapaxes(X, 0, 1).reshape(-1, np.shape(X)[2]) for X in (np.asarray(S), np.asarray(S_next)))
-        r, terminated, truncated, start, importance = (  # type: ignore[assignment]
+        r, terminated, truncated, start, importance = (
             None if part is None else _in_turn(part, (steps, environments), what)
             for part, what in (
                 (r, "r"),
@@ -83,6 +85,7 @@ def checked(
     if after.shape != states.shape:
         raise ValueError(f"S has shape {states.shape} but S_next has {after.shape}: one next state for each state")
     n = len(states)
+    assert r is not None
     rewards = numbers(r, "r")
     if rewards.shape != (n,):
         raise ValueError(f"r has shape {rewards.shape}, expected {(n,)}: one reward for each transition")
