@@ -10,27 +10,20 @@ namespace kernsift {
 
 namespace {
 
-StopRule stop_rule(const std::string& name) {
-  if (name == "gcv") return StopRule::gcv;
-  if (name == "alpha") return StopRule::alpha;
-  if (name == "none") return StopRule::none;
-  throw std::invalid_argument("stop '" + name + "' is unknown");
-}
-
 Criterion criterion(const std::string& name) {
   if (name == "residual") return Criterion::residual;
   if (name == "error-reduction") return Criterion::error_reduction;
   throw std::invalid_argument("selection '" + name + "' is unknown");
 }
 
-const char* ending_name(Ending ending) {
+const char* ending_name(Ending ending, StopRule stop) {
   switch (ending) {
     case Ending::running:
       return "running";
     case Ending::max_basis:
       return "max_basis";
-    case Ending::gcv:
-      return "gcv";
+    case Ending::score:
+      return stop_rule_name(stop);
     case Ending::alpha:
       return "alpha";
     case Ending::error:
@@ -115,8 +108,9 @@ py::dict forward_selection(const std::vector<Kernel>& kernels, const Array& X, c
   out["gcv_path"] = from_doubles(found.gcv_path);
   out["alpha_path"] = from_doubles(found.alpha_path);
   out["rss_path"] = from_doubles(found.rss_path);
+  out["score_path"] = from_doubles(found.score_path);
   out["n_dependent"] = found.n_dependent;
-  out["ending"] = ending_name(found.ending);
+  out["ending"] = ending_name(found.ending, task.settings.stop);
   return out;
 }
 

@@ -49,7 +49,7 @@ Transitions given(const GuardedLSTD& self, const Array& S, const Array& r, const
 }
 
 py::tuple learn(GuardedLSTD& self, const Array& S, const Array& r, const Array& S_next, const Flags& terminal,
-                const Flags& start, const std::optional<Array>& weight) {
+                const Flags& start, const std::optional<Array>& weight, Index environment) {
   const auto [s, reward, s_next, ends, starts, weights] = given(self, S, r, S_next, terminal, start, weight);
   py::array_t<std::uint8_t> outcome({s.rows(), Index(2)});
   py::array_t<std::int64_t> victim({s.rows(), Index(2)});
@@ -59,6 +59,7 @@ py::tuple learn(GuardedLSTD& self, const Array& S, const Array& r, const Array& 
     const Index count = std::min(kRowsBetweenSignals, s.rows() - first);
     self.locked([&] {
       self.whole.change([&] {
+        self.model.turn_to(environment);
         self.model.learn(s.middleRows(first, count), reward.segment(first, count), s_next.middleRows(first, count),
                          ends + first, starts + first, {log.events.from(2 * first), log.learned + first},
                          weights ? weights + first : nullptr);
@@ -119,7 +120,14 @@ void bind_lstd(py::module_& m) {
           py::arg("state"))
       .def("state", [](const GuardedLSTD& self) { return to_dict(self.locked([&] { return self.model.save(); })); })
       .def("learn", &learn, py::arg("S").noconvert(), py::arg("r").noconvert(), py::arg("S_next").noconvert(),
-           py::arg("terminal").noconvert(), py::arg("start").noconvert(), py::arg("weight") = py::none())
+           py::arg("terminal").noconvert(), py::arg("start").noconvert(), py::arg("weight") = py::none(),
+           py::arg("environment") = 0)
+      .def("refit_kept",
+           [](GuardedLSTD& self) {
+             bool done = false;
+             self.locked([&] { self.whole.change([&] { done = self.model.refit_kept(); }); });
+             return done;
+           })
       .def(
           "refit",
           [](GuardedLSTD& self, const Array& S, const Array& r, const Array& S_next, const Flags& terminal,
@@ -188,6 +196,7 @@ void bind_lstd(py::module_& m) {
       .def_property_readonly("trace", reading_vector([](const Model& x) { return x.trace(); }))
       .def_property_readonly("n_basis", reading([](const Model& x) { return x.dictionary().size(); }))
       .def_property_readonly("rows_seen", reading([](const Model& x) { return x.transitions(); }))
+      .def_property_readonly("kept", reading([](const Model& x) { return x.kept(); }))
       .def_property_readonly("skipped", reading([](const Model& x) { return x.skipped(); }))
       .def_property_readonly("counters", [](const GuardedLSTD& self) {
         const Counters c = self.locked([&] { return self.model.counters(); });

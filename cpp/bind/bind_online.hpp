@@ -175,6 +175,27 @@ void bind_engine(py::module_& m, const char* name) {
           },
           py::arg("kernels"))
       .def(
+          "score_candidates",
+          [](Model& self, const Array& X) {
+            const auto x = rows(X, self.kernel.n_features(), "X");
+            Array out = array(x.rows());
+            auto scores = vector_out(out);
+            if constexpr (kBeyondThePapers<M>) {
+              self.settled([&] {
+                if (self.model.state().recent().size() == 0)
+                  throw std::invalid_argument(
+                      "score_candidates needs recent rows, and none were kept since the model was made or learned "
+                      "again "
+                      "(refit): learn some first");
+                self.model.score_candidates(x, scores);
+              });
+            } else {
+              throw std::invalid_argument("the explicit engine keeps no recent rows");
+            }
+            return out;
+          },
+          py::arg("X").noconvert())
+      .def(
           "predict",
           [](const Model& self, const Array& X, Index threads) {
             const auto x = rows(X, self.kernel.n_features(), "X");

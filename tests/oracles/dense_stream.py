@@ -130,6 +130,17 @@ class DenseStream:
         noise = cost / max(self.effective - int(self.fit_intercept), 1.0)
         return np.sqrt(np.multiply.outer(1 + inside + delta / self.alpha, noise))
 
+    def falls(self, X: Array) -> Array:
+        """What the cost, over all outputs, falls by when a kernel at a row joins: by solving with it."""
+        whole = self._solve()[2].sum()
+        kept = self.design, self.basis, self.ids
+        found = []
+        for x in X:
+            self._admit(x, -1)
+            found.append(whole - self._solve()[2].sum())
+            self.design, self.basis, self.ids = kept
+        return np.array(found)
+
     def rises(self) -> Array:
         """What the cost, over all outputs, rises by when one kernel leaves: by solving without it."""
         m, whole = len(self.ids), self._solve()[2].sum()

@@ -176,9 +176,16 @@ class BatchLSTD:
         self.identifiers: list[int] = []
         self.Z, self.H, self.r = np.zeros((0, 0)), np.zeros((0, 0)), np.zeros(0)
         self.trace, self.fresh = np.zeros(0), True
+        self.environment, self.waiting = 0, dict[int, tuple[Array, bool]]()
 
     def elements(self, data: Transitions) -> Array:
         return np.concatenate([data.S[:0], *[data.states(i) for i in self.identifiers]])
+
+    def turn_to(self, environment: int) -> None:
+        """The transitions to come are of this one, whose trace waited while others ran."""
+        self.waiting[self.environment] = self.trace, self.fresh
+        self.environment = environment
+        self.trace, self.fresh = self.waiting.pop(environment, (np.zeros(len(self.trace)), True))
 
     def step(self, data: Transitions, t: int, outcomes: Iterable[int], victims: Iterable[int], learned: bool = True):
         s, s_next = data.S[t : t + 1], data.S_next[t : t + 1]
@@ -207,6 +214,7 @@ class BatchLSTD:
             own = weight * (here - a @ self.kernel(D, s)[:, 0])  # what the projection misses of k(x*, s)
             z_column[-1] = weight * h_column[-1] if self.residual else a @ self.trace + own
             self.trace = np.append(self.trace, a @ self.trace + own)
+            self.waiting = {e: (np.append(z, a @ z), fresh) for e, (z, fresh) in self.waiting.items()}
             self.Z, self.H = np.column_stack([self.Z, z_column]), np.column_stack([self.H, h_column])
             self.identifiers.append(2 * t + which)
             if outcome == Outcome.SWAPPED:
@@ -214,6 +222,7 @@ class BatchLSTD:
                 del self.identifiers[i]
                 self.Z, self.H = np.delete(self.Z, i, 1), np.delete(self.H, i, 1)
                 self.trace = np.delete(self.trace, i)
+                self.waiting = {e: (np.delete(z, i), fresh) for e, (z, fresh) in self.waiting.items()}
         return self
 
     def solve(self, data: Transitions) -> tuple[Array, Array]:

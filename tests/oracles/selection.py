@@ -77,6 +77,45 @@ def reestimated_ridge(
     return lam
 
 
+def marginal_score(Q: Array, Y: Array, lam: float, free: int) -> float:
+    """exp(-2 log evidence / n) up to a constant, of the normal density of the rows at its best noise variance.
+
+    alpha~ ~ N(0, s/lam I) makes y normal with covariance s(I + Q Q'/lam); the free columns have a flat prior, so the
+    density is that of the n = M - free contrasts which they leave alone. Outputs share s.
+    """
+    M = len(Q)
+    contrasts = np.linalg.qr(Q[:, :free], mode="complete")[0][:, free:] if free else np.eye(M)
+    penalised = Q[:, free:] / np.sqrt(lam) if Q.shape[1] > free else np.zeros((M, 1))
+    S = contrasts.T @ (np.eye(M) + penalised @ penalised.T) @ contrasts
+    y, n, c = contrasts.T @ Y, M - free, Y.shape[1]
+    variance = float(np.sum(y * np.linalg.solve(S, y))) / (n * c)
+    minus_twice = n * c * np.log(variance) + c * np.linalg.slogdet(S)[1]
+    return float(n * c * np.exp(minus_twice / (n * c)))
+
+
+def schwarz_score(Q: Array, Y: Array, lam: float, free: int) -> float:
+    """Orr (1996), BIC: (p + (ln p - 1) g)/(p - g) times the mean squared error, g the effective parameters."""
+    fit, p = ridge_fit(Q, Y, lam, free), len(Q)
+    g = p - fit.trace
+    return (p + (np.log(p) - 1) * g) / (p - g) * fit.rss / p
+
+
+def refitted_score(Q: Array, Y: Array, v: Array, lam: float, free: int) -> float:
+    """Sum of v |error|^2 of every row, each predicted by a fit that has one unit of it less, or none of it.
+
+    Q, Y of the weighted rows: row i is sqrt(v_i) times what is predicted.
+    """
+    root = np.sqrt(v)[:, None]
+    ridge = np.diag(np.where(np.arange(Q.shape[1]) < free, 0.0, lam))
+    total = 0.0
+    for i in range(len(Q)):
+        left = np.where(np.arange(len(Q)) == i, np.maximum(v - 1.0, 0.0), v)[:, None]
+        D, y = Q / root, Y / root
+        weights = np.linalg.solve(D.T @ (left * D) + ridge, D.T @ (left * y))
+        total += float(v[i] * np.sum((y[i] - D[i] @ weights) ** 2))
+    return total
+
+
 def splitmix64(seed: int) -> Iterator[int]:
     """The generator of Steele, Lea and Flood (2014)."""
     mask = (1 << 64) - 1

@@ -19,10 +19,13 @@ from oracles import (
     Array,
     exhaustive_selection,
     kernel_matrix,
+    marginal_score,
     orthogonal_columns,
     paper_recursion,
     reestimated_ridge,
+    refitted_score,
     ridge_fit,
+    schwarz_score,
 )
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -341,6 +344,72 @@ def test_gcv_stops_at_its_minimum_and_rolls_back(rng):
     np.testing.assert_allclose(model.cost_, short.cost_, rtol=1e-9)
 
 
+def scores_of(model: OROLSRegressor, X: Array, Y: Array, v: Array, score) -> Array:
+    """The score of the models along a path, each from scratch."""
+    root, free = np.sqrt(v)[:, None], int(model.fit_intercept)
+    expected = []
+    for m, alpha in enumerate(model.alpha_path_):
+        K = kernel_matrix("rbf", X, X[model.selection_path_[:m]], 0.8)
+        Q = orthogonal_columns(root * np.hstack([np.ones((len(X), free)), K]))[0].astype(np.float64)
+        expected.append(score(Q, root * Y, alpha, free))
+    return np.array(expected)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("outputs", [1, 3])
+@pytest.mark.parametrize("settings", [{}, {"selection": "error-reduction", "alpha": 0.3}])
+@pytest.mark.parametrize("rule", ["evidence", "bic", "loo"])
+def test_OROLS_evidence_and_OROLS_bic_and_MATH_LOO_the_scores_by_definition(
+    rng, rule, settings, outputs, fit_intercept
+):
+    X, Y = problem(rng, outputs=outputs)
+    # the others count a weight above one as rows that repeat, as GCV does
+    v = rng.uniform(0.2, 3.0, ROWS) if rule == "loo" else rng.uniform(0.2, 1.0, ROWS)
+    model = OROLSRegressor(
+        gamma=0.8, stop=rule, patience=100, max_basis=15, fit_intercept=fit_intercept, **settings
+    ).fit(X, Y, sample_weight=v)
+    definition = {
+        "evidence": marginal_score,
+        "bic": schwarz_score,
+        "loo": lambda Q, Z, alpha, free: refitted_score(Q, Z, v, alpha, free),
+    }[rule]
+    expected = scores_of(model, X, Y, v, definition)
+    factor = model.score_path_[0] / expected[0]  # a score is one up to a factor
+    assert factor > 0
+    expected *= factor
+    assert len(expected) == 16
+    # the last column is orthogonal to 1e-11, its second orthogonalisation being delayed
+    np.testing.assert_allclose(model.score_path_, expected, rtol=1e-8)
+    assert model.stopped_by_ == "max_basis"
+    assert model.n_basis_ == np.argmin(expected)
+
+
+def test_the_score_of_left_out_rows_is_in_units_of_the_targets(rng):
+    X, Y = problem(rng)
+    model = OROLSRegressor(gamma=0.8, stop="loo", max_basis=3, patience=5).fit(X, Y)
+    expected = scores_of(model, X, Y, np.ones(ROWS), lambda Q, Z, a, free: refitted_score(Q, Z, np.ones(ROWS), a, free))
+    np.testing.assert_allclose(model.score_path_, expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize("rule", ["evidence", "bic", "loo"])
+@pytest.mark.parametrize("selection", ["residual", "error-reduction"])
+def test_other_scores_stop_at_their_minimum_and_roll_back(rng, rule, selection):
+    X, Y = problem(rng, 150)
+    model = OROLSRegressor(gamma=0.8, patience=5, stop=rule, selection=selection).fit(X, Y)
+    assert model.stopped_by_ == rule
+    m = model.n_basis_
+    assert len(model.score_path_) == len(model.gcv_path_) == m + 5 + 1
+    assert (model.score_path_[m + 1 :] >= model.score_path_[m] * (1 - 1e-4)).all()
+    short = OROLSRegressor(gamma=0.8, stop=None, max_basis=m, selection=selection).fit(X, Y)
+    np.testing.assert_allclose(model.dual_coef_, short.dual_coef_, rtol=1e-9)
+    np.testing.assert_array_equal(short.score_path_, short.gcv_path_)  # without a rule of its own
+    # a few more kernels or fewer than GCV's: another opinion on the same path
+    gcv = OROLSRegressor(gamma=0.8, patience=5, selection=selection).fit(X, Y)
+    np.testing.assert_array_equal(gcv.score_path_, gcv.gcv_path_)
+    shared = min(len(model.gcv_path_), len(gcv.gcv_path_))
+    np.testing.assert_allclose(model.gcv_path_[:shared], gcv.gcv_path_[:shared], rtol=1e-9)
+
+
 def test_the_papers_stop_waits_for_alpha_to_settle(rng):
     X, Y = problem(rng, 150)
     model = OROLSRegressor(gamma=0.8, stop="alpha", tol=0.05, patience=2).fit(X, Y)
@@ -646,6 +715,7 @@ def test_hard_data_give_a_sensible_model(rng):
         ({"max_basis": 1.5}, "max_basis"),
         ({"alpha": -1.0}, "alpha"),
         ({"stop": "lambda"}, "stop"),
+        ({"stop": "evidence", "alpha": 0.0}, "stop='evidence' needs alpha > 0"),
         ({"patience": 0}, "patience"),
     ],
 )

@@ -222,7 +222,7 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 #: Attributes that no prediction is computed from.
-RECORDS = ("gcv_path_", "path_", "_path", "loo_grid_")
+RECORDS = ("gcv_path_", "score_path_", "path_", "_path", "loo_grid_")
 
 #: What scikit-learn's scores, files that are not there and foreign iterables raise themselves; a path is a Parquet
 #: file's, and ImportError the result where no reader is installed.

@@ -382,6 +382,111 @@ def test_environments_side_by_side_are_learned_one_after_the_other():
         estimator().partial_fit(together["S"], parts[0].r, together["S_next"])
 
 
+@pytest.mark.parametrize("max_basis", [0, 7])
+def test_each_environment_has_a_trace_of_its_own(max_basis):
+    """Turns at random: the fixed point with the traces of the definition, while kernels join and leave."""
+    rng = np.random.default_rng(31)
+    data = chain(500, rng)
+    data = replace(data, start=np.zeros(500, bool))
+    model = core(data, decay=0.8, max_basis=max_basis, novelty_tol=5e-2)
+    batch = oracles.BatchLSTD(RBF, 0.1, 0.95, 0.8)
+    for t in range(500):
+        environment = int(rng.integers(0, 4))
+        batch.turn_to(environment)
+        part = slice(t, t + 1)
+        outcome, victim, learned = model.learn(
+            data.S[part], data.r[part], data.S_next[part], data.terminal[part], data.start[part],
+            environment=environment,
+        )  # fmt: skip
+        assert learned[0]
+        batch.step(data, t, outcome[0], victim[0])
+        assert_is_the_fixed_point(model, batch, data, AT, 1e-9)
+        if t == 250:
+            model = pickle.loads(pickle.dumps(model))
+    assert (model.counters[oracles.SWAPPED] > 5) == bool(max_basis)
+
+
+def side_by_side(parts, steps=slice(None)):
+    """Arguments of transitions of several environments, a step a row."""
+    given = [np.stack([getattr(p, name)[steps] for p in parts], axis=1) for name in ("S", "r", "S_next")]
+    cut = [np.append(p.start[1:] & ~p.terminal[:-1], False)[steps] for p in parts]
+    return given, {
+        "terminated": np.stack([p.terminal[steps] for p in parts], axis=1),
+        "truncated": np.stack(cut, axis=1),
+    }
+
+
+@pytest.mark.parametrize("at_once", [1, 7, 60])
+def test_environments_go_on_from_call_to_call(at_once):
+    """On given kernels every transition is exact: in what order they come makes no difference to the sums."""
+    parts = [chain(60, np.random.default_rng(seed)) for seed in (22, 23, 24)]
+    basis = np.linspace(0, 10, 8)[:, None]
+    model, whole = estimator(basis=basis), estimator(basis=basis)
+    for first in range(0, 60, at_once):
+        given, named = side_by_side(parts, slice(first, first + at_once))
+        model.partial_fit(*given, **named)
+    for part in parts:
+        feed(whole, part)
+    np.testing.assert_allclose(model.predict(AT), whole.predict(AT), rtol=1e-9, atol=1e-12)
+    # a refit counts the same transitions, and no trace runs from one environment into the next
+    given, named = side_by_side(parts)
+    np.testing.assert_allclose(model.refit(*given, **named).predict(AT), whole.predict(AT), rtol=1e-9, atol=1e-12)
+    joined = oracles.Transitions(
+        *(np.concatenate([getattr(p, name) for p in parts]) for name in ("S", "r", "S_next", "terminal", "start"))
+    )
+    assert model.score(*given, **named) == pytest.approx(feed(model, joined, "score"), rel=1e-12)
+
+
+# --- transitions kept
+
+
+@pytest.mark.parametrize("settings", [{}, {"solver": "lspe"}, {"criterion": "brm", "trace_decay": 0.0}])
+def test_a_refit_without_transitions_is_one_on_the_last_of_them(settings):
+    data = weighted(chain(400, np.random.default_rng(32)))
+    model = feed(estimator(keep_last=150, **settings), data, part=slice(0, 170))
+    feed(model, data, part=slice(170, 400))
+    given = feed(pickle.loads(pickle.dumps(model)), data, "refit", slice(250, 400))
+    before = model.trace_
+    model = pickle.loads(pickle.dumps(model))
+    assert model.refit() is model
+    np.testing.assert_allclose(model.predict(AT, return_std=True), given.predict(AT, return_std=True), rtol=1e-12)
+    np.testing.assert_array_equal(model.trace_, before)  # the stream goes on
+    np.testing.assert_array_equal(model.refit().predict(AT), model.predict(AT))
+    whole = feed(estimator(keep_last=1000, **settings), data)
+    twice = feed(feed(estimator(**settings), data), data, "refit")
+    np.testing.assert_allclose(whole.refit().predict(AT), twice.predict(AT), rtol=1e-12)
+
+
+def test_kept_transitions_of_environments_are_in_order_again():
+    parts = [chain(40, np.random.default_rng(seed)) for seed in (33, 34)]
+    model = estimator(keep_last=80)
+    for t in range(40):
+        given, named = side_by_side(parts, slice(t, t + 1))
+        model.partial_fit(*given, **named)
+    given, named = side_by_side(parts)
+    expected = pickle.loads(pickle.dumps(model)).refit(*given, **named)
+    np.testing.assert_allclose(model.refit().predict(AT), expected.predict(AT), rtol=1e-9)
+
+
+def test_a_refit_that_cannot_be_says_what_to_give():
+    data = chain(50, np.random.default_rng(35))
+    model = feed(estimator(), data)
+    with pytest.raises(ValueError, match=r"needs S, r and S_next, or keep_last \(0\)"):
+        model.refit()
+    kept = feed(estimator(keep_last=20), data)
+    before = pickle.dumps(kept)
+    for wrong in ({"r": data.r}, {"terminated": data.terminal}, {"S": data.S, "r": data.r}):
+        with pytest.raises(ValueError, match="belong together: give all"):
+            kept.refit(**wrong)
+    assert pickle.dumps(kept) == before
+    with pytest.raises(ValueError, match="keep_last"):
+        feed(estimator(keep_last=-1), data)
+    with pytest.raises(ValueError, match=r"P is singular .* raise alpha"):
+        KernelLSTD(kernel="linear", alpha=0.5, discount=0.75, keep_last=1).partial_fit(
+            [[1.0], [1.0]], [1.0, 1.0], [[0.0], [2.0]]
+        ).refit()
+
+
 def test_widths_from_the_states_and_learned():
     """Learned widths are those of `learn_gamma` on the targets r + gV(s') of a first fit with "standard"."""
     rng = np.random.default_rng(25)

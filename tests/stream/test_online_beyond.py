@@ -14,6 +14,8 @@ import oracles
 import pytest
 from kernsift import KRLSRegressor, OnlineLSSVMClassifier, OnlineLSSVMRegressor
 from kernsift.base.threads import cpus, n_threads
+from oracles.dense_stream import DenseStream
+from sklearn.exceptions import NotFittedError
 from support.streams import KERNEL, core, direct, stream
 from threadpoolctl import threadpool_limits
 
@@ -79,6 +81,63 @@ def test_BEYOND_B5_usefulness_is_the_decrease_of_the_cost_and_the_swap_the_best_
         assert log[2][i] == (-1 if best == i else best)
         checked += 1
     assert checked == 8
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+@pytest.mark.parametrize(
+    "beyond", [{"exact_rows": 30}, {"exact_rows": 1}, {"window": 50}, {"exact_rows": 500}], ids=str
+)
+def test_BEYOND_B5_a_candidate_s_score_is_what_the_cost_falls_by(beyond, outputs):
+    """Any row, of the stream or not, by solving with a kernel there; the model and its decisions stay the same."""
+    rng = np.random.default_rng(8)
+    X, Y, v = stream(300, rng, outputs=outputs, weights=True)
+    AT = rng.uniform(-3, 3, (60, 2))
+    settings = {"gamma": 0.5, "alpha": 0.1, "admission": "novelty", "max_basis": 10, "novelty_tol": 0.05}
+    settings |= {"linear": False, "forgetting": 1.0, "swap_until": None, **beyond}
+    model = OnlineLSSVMRegressor(**settings)
+    truth = DenseStream(KERNEL, 0.1, 2, outputs, exact_rows=beyond.get("exact_rows", 0), window=beyond.get("window"))
+    other, ids, largest = OnlineLSSVMRegressor(**settings), [], []
+    for i in range(300):
+        model.partial_fit(X[i : i + 1], Y[i : i + 1], v[i : i + 1])
+        other.partial_fit(X[i : i + 1], Y[i : i + 1], v[i : i + 1])
+        now = model.basis_indices_.tolist()
+        gone = [k for k in ids if k not in now]
+        truth.learn(X[i], Y[i], v[i], i in now, gone[0] if gone else None, True)
+        ids = now
+        if i % 100 == 99:
+            expected = truth.falls(AT)
+            scores = model.score_candidates(AT)
+            # a difference of two costs against a product: rounding of the costs
+            np.testing.assert_allclose(scores, expected, rtol=1e-6, atol=1e-9 * truth.cost().sum())
+            largest.append(scores.max() / truth.cost().sum())
+            np.testing.assert_array_equal(model.score_candidates(AT[:1]), scores[:1])
+    assert max(largest) > 1e-3  # one exact row may be at a kernel, and say nothing
+    at_a_kernel = model.score_candidates(model.basis_vectors_)
+    np.testing.assert_array_equal(at_a_kernel, 0.0)
+    np.testing.assert_array_equal(model.basis_indices_, other.basis_indices_)
+    np.testing.assert_array_equal(model.predict(AT), other.predict(AT))
+
+
+def test_candidates_of_classes_and_what_cannot_be_scored(rng):
+    X = rng.uniform(-2, 2, (300, 2))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    classes = OnlineLSSVMClassifier(gamma=0.5, max_basis=4, admission="novelty").fit(X, y)
+    targets = OnlineLSSVMRegressor(gamma=0.5, max_basis=4, admission="novelty", fit_intercept=classes.fit_intercept)
+    scores = classes.score_candidates(X)
+    assert scores.shape == (300,)
+    assert scores.max() > 0
+    np.testing.assert_allclose(scores, targets.fit(X, np.eye(2)[y]).score_candidates(X), rtol=1e-6, atol=1e-9)
+    stream = OnlineLSSVMRegressor(gamma=0.5).partial_fit(X, y)
+    with pytest.raises(ValueError, match=r"set exact_rows \(with forgetting=1.0\) or window"):
+        stream.score_candidates(X)
+    with pytest.raises(ValueError, match="needs recent rows, and none were kept"):
+        targets.refit(X, np.eye(2)[y]).score_candidates(X)
+    with pytest.raises(ValueError, match="engine='inverse'"):
+        OnlineLSSVMRegressor(gamma=0.5, engine="inverse").fit(X, y).score_candidates(X)
+    with pytest.raises(ValueError, match="2 features"):
+        classes.score_candidates(X[:, :1])
+    with pytest.raises(NotFittedError):
+        OnlineLSSVMRegressor().score_candidates(X)
 
 
 def test_freezing_keeps_the_dictionary_and_is_exact():

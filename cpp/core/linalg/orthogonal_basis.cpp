@@ -299,6 +299,16 @@ void OrthogonalBasis::restore(const ConstMatrixRef& Q, const ConstVectorRef& h, 
   U_.topLeftCorner(size_, size_) = U;
 }
 
+void OrthogonalBasis::row_squares(const ConstVectorRef& w, Vector& out) const {
+  out.setZero(padded_rows());
+  over_blocks(size_ * rows_, [&](Index, Index first, Index end) {
+    for (Index b = first; b < end; ++b) {
+      auto sums = out.segment(b * kRows, kRows);
+      for (Index j = 0; j < size_; ++j) sums += w[j] * Eigen::Map<const Vector>(at(j, b), kRows).cwiseAbs2();
+    }
+  });
+}
+
 void OrthogonalBasis::column(Index j, Eigen::Ref<Vector> out) const {
   for (Index b = 0; b < n_blocks_; ++b) block(out, b) = Eigen::Map<const Vector>(at(j, b), kRows);
 }

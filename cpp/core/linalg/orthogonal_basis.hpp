@@ -93,6 +93,8 @@ class OrthogonalBasis {
   const Matrix& residual() const { return residual_; }
   bool pending() const { return pending_; }
 
+  // sum_j w_j q_ij^2 of each row, from the columns as kept, into `out` (padded_rows()).
+  void row_squares(const ConstVectorRef& w, Vector& out) const;
   // Column j of Q as kept, into `out` (padded_rows()).
   void column(Index j, Eigen::Ref<Vector> out) const;
   // K^+ = U^-1 H^-1 Q', m x M; settles first.

@@ -24,6 +24,17 @@ double RidgeSpectrum::cost(double lambda) const {
   return residual + (f2.array() / h.array() * (lambda / (h.array() + lambda))).sum();
 }
 
+double RidgeSpectrum::evidence(double lambda) const {
+  const double n = std::max(rows - unpenalised, 1.0);
+  return cost(lambda) * std::exp((1.0 + h.array() / lambda).log().sum() / n);  // [OROLS evidence]
+}
+
+double RidgeSpectrum::bic(double lambda) const {
+  const double left = trace(lambda), spent = rows - left;
+  if (!(left > 1e-9 * rows)) return std::numeric_limits<double>::infinity();
+  return rss(lambda) / left * (1.0 + (std::log(rows) - 1.0) * spent / rows);  // [OROLS bic]
+}
+
 double RidgeSpectrum::reestimate(double lambda) const {
   const double unit = h.maxCoeff();  // in units of the longest column no cube leaves the range of a double
   const Vector inverse = (h.array() / unit + lambda / unit).inverse();

@@ -27,6 +27,12 @@ struct RidgeSpectrum {
   double gcv(double lambda, double toll = 1.0) const { return gcv_score(rows, rss(lambda), trace(lambda, toll)); }
   // The regularised cost rss + lambda |alpha~|^2.
   double cost(double lambda) const;
+  // The regularised cost times |I + QQ'/lambda|^(1/n), n = M less the columns without a penalty: the smaller, the
+  // larger the evidence of the targets with the best noise variance. Needs lambda > 0.
+  double evidence(double lambda) const;
+  // Schwarz's criterion as Orr (1996) writes it: the unbiased noise variance times one plus (log M - 1) times the part
+  // of the freedom that is spent.
+  double bic(double lambda) const;
   // One application of the re-estimation formula [OROLS 30]; negative or NaN where it says nothing.
   double reestimate(double lambda) const;
 };

@@ -115,6 +115,7 @@ Selected select_forward(const SelectionTask& task) {
   out.gcv_path = search.gcv_path();
   out.alpha_path = search.alpha_path();
   out.rss_path = search.rss_path();
+  out.score_path = search.score_path();
   out.n_dependent = search.n_dependent();
   out.ending = search.ending();
   return out;

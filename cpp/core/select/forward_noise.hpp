@@ -23,7 +23,7 @@ struct Selected {
   Index n_basis;                     // how many of them the model keeps
   ForwardSelection::Model model;
   double rows;
-  std::vector<double> gcv_path, alpha_path, rss_path;
+  std::vector<double> gcv_path, alpha_path, rss_path, score_path;
   Index n_dependent;
   Ending ending;
 };

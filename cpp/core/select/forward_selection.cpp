@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
 #include "core/base/limits.hpp"
+#include "core/ridge/leave_one_out.hpp"
 
 namespace kernsift {
 
@@ -16,7 +18,41 @@ constexpr std::size_t kMostTied = 59;
 constexpr Index kMostRefused = 1000;
 // Below this part of y'y the residual is the rounding of y.
 constexpr double kNothingLeft = 1e-28;
+
+struct Name {
+  StopRule rule;
+  const char* name;
+};
+constexpr Name kNames[] = {{StopRule::none, "none"}, {StopRule::gcv, "gcv"}, {StopRule::evidence, "evidence"},
+                           {StopRule::bic, "bic"},   {StopRule::loo, "loo"}, {StopRule::alpha, "alpha"}};
+
+// The sum of squared errors of rows left out one by one, from the residual of the weighted problem and its leverages.
+double left_out(const OrthogonalBasis& basis, const ConstMatrixRef& error, const ConstVectorRef& inverse_root_weights,
+                Index free, double lambda) {
+  Vector shrink = (basis.h().array() + lambda).inverse(), leverage;
+  shrink.head(free) = basis.h().head(free).cwiseInverse();
+  basis.row_squares(shrink, leverage);
+  double sum = 0;
+  for (Index i = 0; i < basis.rows(); ++i) {
+    const double v = 1.0 / (inverse_root_weights[i] * inverse_root_weights[i]);
+    const double slack = std::max(slack_of_part(1.0 - leverage[i], leaving(v) / v), kLeastSlack);
+    sum += error.row(i).squaredNorm() / (slack * slack);  // [MATH LOO]
+  }
+  return sum;
+}
 }  // namespace
+
+StopRule stop_rule(const std::string& name) {
+  for (const Name& entry : kNames)
+    if (name == entry.name) return entry.rule;
+  throw std::invalid_argument("stop '" + name + "' is unknown");
+}
+
+const char* stop_rule_name(StopRule rule) {
+  for (const Name& entry : kNames)
+    if (rule == entry.rule) return entry.name;
+  return "";
+}
 
 ForwardSelection::ForwardSelection(KernelColumns& columns, const ConstMatrixRef& Y, const ConstVectorRef& root_weights,
                                    std::vector<Index> allowed, const SelectionSettings& settings)
@@ -46,7 +82,7 @@ ForwardSelection::ForwardSelection(KernelColumns& columns, const ConstMatrixRef&
   progress_.total = basis_.residual_norm2().sum();
   if (!settings_.reestimate) lambda_ = settings_.alpha;
   record(lambda_);
-  progress_.best_gcv = paths_.gcv[0];
+  progress_.best_score = paths_.score[0];
   if (!(progress_.total > kNothingLeft * scale)) progress_.ending = Ending::error;
   if (settings_.criterion == Criterion::error_reduction && settings_.n_candidates == 0 &&
       progress_.ending == Ending::running) {
@@ -80,6 +116,12 @@ void ForwardSelection::record(double lambda) {
   paths_.alpha.push_back(lambda);
   paths_.gcv.push_back(s.gcv(lambda));
   paths_.rss.push_back(s.rss(lambda));
+  double score = paths_.gcv.back();
+  if (settings_.stop == StopRule::evidence) score = s.evidence(lambda);
+  if (settings_.stop == StopRule::bic) score = s.bic(lambda);
+  if (settings_.stop == StopRule::loo)
+    score = left_out(basis_, error_, inverse_root_weights_, settings_.bias(), lambda);
+  paths_.score.push_back(score);
 }
 
 void ForwardSelection::drop(Index id, bool dependent) {
@@ -233,7 +275,8 @@ double ForwardSelection::updated_ridge(const Vector& h, const Vector& f2, double
 
 bool ForwardSelection::add(Index id, const ConstVectorRef& k, const OrthogonalBasis::Projection& p, Index i) {
   const Index m = basis_.size(), b = settings_.bias();
-  const bool needs_error = settings_.criterion == Criterion::residual;
+  const bool by_residual = settings_.criterion == Criterion::residual;
+  const bool needs_error = by_residual || settings_.stop == StopRule::loo;
   // The ridge residual is formed on the read of Q that forms the column, hence with a ridge predicted from the
   // column's projection; `residual_after` moves it to the true one along its derivative. The prediction is right to
   // about 1e-6 (where the column is nearly dependent; 1e-12 elsewhere), the result to its square.
@@ -258,7 +301,7 @@ bool ForwardSelection::add(Index id, const ConstVectorRef& k, const OrthogonalBa
       if (settings_.reestimate) G.col(c + o).tail(m - b) = f / (predicted + h).square();
     }
   }
-  if (needs_error && m * basis_.rows() >= ExpectedColumns::kWorthwhile)
+  if (by_residual && m * basis_.rows() >= ExpectedColumns::kWorthwhile)
     looked_at_.expected.choose(columns_, looked_at_.size2, candidates_.usable, id);
   if (!basis_.append(k, p, i, G, looked_at_.combinations, looked_at_.expected.ahead())) {
     drop(id, true);
@@ -289,15 +332,15 @@ void ForwardSelection::residual_after(double predicted) {
 
 void ForwardSelection::note_score() {
   const auto m = static_cast<Index>(chosen_.size());
-  const double gcv = paths_.gcv.back();
-  if (settings_.stop != StopRule::gcv) {
+  const double score = paths_.score.back();
+  if (!settings_.scored()) {
     progress_.best = m;
-  } else if (gcv < progress_.best_gcv * (1.0 - settings_.tol)) {
-    progress_.best_gcv = gcv;
+  } else if (score < progress_.best_score * (1.0 - settings_.tol)) {
+    progress_.best_score = score;
     progress_.best = m;
     progress_.since_best = 0;
   } else if (++progress_.since_best >= settings_.patience) {
-    progress_.ending = Ending::gcv;
+    progress_.ending = Ending::score;
   }
   if (settings_.stop == StopRule::alpha) {
     const double before = paths_.alpha[m - 1];

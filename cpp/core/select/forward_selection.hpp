@@ -23,6 +23,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "core/kernel/kernel_columns.hpp"
@@ -34,9 +35,12 @@
 namespace kernsift {
 
 enum class Criterion { residual, error_reduction };
-enum class StopRule { none, gcv, alpha };
-// Why a selection ended; the order is part of the Python surface.
-enum class Ending { running, max_basis, gcv, alpha, error, condition, exhausted, no_freedom };
+// A score with a minimum (all but none and alpha), the paper's rule, or no rule.
+enum class StopRule { none, gcv, evidence, bic, loo, alpha };
+StopRule stop_rule(const std::string& name);  // throws std::invalid_argument
+const char* stop_rule_name(StopRule rule);
+// Why a selection ended; `score`: that of the stop rule has its minimum.
+enum class Ending { running, max_basis, score, alpha, error, condition, exhausted, no_freedom };
 
 struct SelectionSettings {
   Criterion criterion = Criterion::residual;
@@ -56,6 +60,7 @@ struct SelectionSettings {
   int threads = 1;
 
   Index bias() const { return fit_intercept ? 1 : 0; }  // columns without a penalty
+  bool scored() const { return stop != StopRule::none && stop != StopRule::alpha; }
 };
 
 class ForwardSelection {
@@ -76,6 +81,7 @@ class ForwardSelection {
   const std::vector<double>& gcv_path() const { return paths_.gcv; }
   const std::vector<double>& alpha_path() const { return paths_.alpha; }
   const std::vector<double>& rss_path() const { return paths_.rss; }
+  const std::vector<double>& score_path() const { return paths_.score; }  // of the stop rule; GCV where it has none
 
   struct Model {
     Matrix coef;       // best() x c
@@ -121,10 +127,10 @@ class ForwardSelection {
     Vector norms;  // |k_i|^2
   };
   struct Paths {
-    std::vector<double> gcv, alpha, rss;
+    std::vector<double> gcv, alpha, rss, score;
   };
   struct Progress {
-    double total = 0, best_gcv = 0;
+    double total = 0, best_score = 0;
     Index best = 0, since_best = 0, unchanged = 0;
     Ending ending = Ending::running;
   };

@@ -14,12 +14,16 @@ constexpr Index kTransitions = 128;  // transitions prepared together
 constexpr double kFloor = 1e-10;
 }  // namespace
 
-KernelLSTD::KernelLSTD(Kernel kernel, const LSTDSettings& settings) : settings_(settings), basis_(std::move(kernel)) {
+KernelLSTD::KernelLSTD(Kernel kernel, const LSTDSettings& settings)
+    : settings_(settings),
+      basis_(std::move(kernel)),
+      followers_(0, kFollowers),
+      kept_(settings.keep_last, 2 * basis_.kernel().n_features(), 4) {
   const auto from_0 = [](double value) { return value >= 0 && std::isfinite(value); };
   const LSTDSettings& s = settings_;  // they may come from a file
   if (!(s.alpha > 0) || !from_0(s.alpha) || !from_0(s.discount) || s.discount > 1 || !from_0(s.trace_decay) ||
-      s.trace_decay > 1 || s.max_basis < 0 || !(s.forgetting > 0) || s.forgetting > 1 || (s.lspe && s.forgetting < 1) ||
-      !from_0(s.admission.novelty_tol) || !from_0(s.admission.usefulness_tol))
+      s.trace_decay > 1 || s.max_basis < 0 || s.keep_last < 0 || !(s.forgetting > 0) || s.forgetting > 1 ||
+      (s.lspe && s.forgetting < 1) || !from_0(s.admission.novelty_tol) || !from_0(s.admission.usefulness_tol))
     throw std::invalid_argument("a setting of KernelLSTD is out of its range");
   work_.newcomer = Panels(basis_.kernel().n_features());
   work_.along.resize(kPanel, 2);
@@ -34,12 +38,28 @@ void KernelLSTD::reserve(Index n) {
                     &work_.wb, &work_.vb, &work_.beta, &work_.scores, &work_.diagonal, &work_.a})
     x->conservativeResize(n);
   const Index old = followers_.rows();
-  followers_.conservativeResize(n, kFollowers);
+  followers_.conservativeResize(n, Eigen::NoChange);
   followers_.bottomRows(n - old).setZero();
   basis_.reserve(n);
   C_.reserve(n);
   if (settings_.variance) variance_.reserve(n);
   if (settings_.lspe) lspe_.reserve(n);
+}
+
+void KernelLSTD::turn_to(Index environment) {
+  auto& [fresh, present, waiting] = environments_;
+  if (environment == present) return;
+  const Index count = std::max(present, environment) + 1, known = static_cast<Index>(waiting.size());
+  if (count > known) {
+    followers_.conservativeResize(Eigen::NoChange, kFollowers + count);
+    followers_.rightCols(count - known).setZero();
+    waiting.resize(static_cast<std::size_t>(count), 1);
+  }
+  waiting[static_cast<std::size_t>(present)] = fresh;
+  followers_.col(kFollowers + present) = followers_.col(kTrace);
+  fresh = waiting[static_cast<std::size_t>(environment)] != 0;
+  followers_.col(kTrace) = followers_.col(kFollowers + environment);
+  present = environment;
 }
 
 void KernelLSTD::learn(const Rows& S, const ConstVectorRef& r, const Rows& S_next, const bool* terminal,
@@ -52,16 +72,20 @@ void KernelLSTD::learn(const Rows& S, const ConstVectorRef& r, const Rows& S_nex
       states.row(2 * j) = S.row(first + j);
       states.row(2 * j + 1) = S_next.row(first + j);
     }
-    basis_.kernel().prepare(states.topRows(2 * count), prepared_);
+    basis_.kernel().prepare(states.topRows(2 * count), work_.prepared);
     for (Index j = 0; j < count; ++j) {
       const Index i = first + j, m = basis_.size(), padded = dictionary().padded();
       if (work_.K.rows() < padded) work_.K.resize(grown_capacity(work_.K.rows(), padded), 2);
-      dictionary().block(prepared_, 2 * j, 2, work_.K.topRows(padded));
+      dictionary().block(work_.prepared, 2 * j, 2, work_.K.topRows(padded));
       followers_.block(0, kHere, m, 2) = work_.K.topRows(m);
       basis_.span().coordinates(followers_.block(0, kHere, m, 2));
 
-      if (start[i] || fresh_) follower(kTrace).setZero();
-      fresh_ = terminal[i];
+      const bool starts = start[i] || environments_.fresh;
+      const double kept[] = {r[i], static_cast<double>(terminal[i]), static_cast<double>(starts),
+                             static_cast<double>(environments_.present)};
+      kept_.keep(states.row(2 * j).data(), kept, weight ? weight[i] : 1.0);  // s and s' stand together
+      if (starts) follower(kTrace).setZero();
+      environments_.fresh = terminal[i];
       step_.discount = terminal[i] ? 0.0 : settings_.discount;
       h() = follower(kHere) - step_.discount * follower(kThere);  // [LSTD 1]
       if (settings_.residual)
@@ -132,7 +156,7 @@ void KernelLSTD::transition_in_kernels() {
 // Whether s (which = 0) or s' (1) of the transition just learned becomes a kernel.
 auto KernelLSTD::consider(Index which, Index row) -> Event {
   if (settings_.fixed) return {Outcome::frozen};
-  const double k_self = basis_.kernel().self(prepared_, 2 * row + which);
+  const double k_self = basis_.kernel().self(work_.prepared, 2 * row + which);
   const double delta = std::max(0.0, k_self - follower(Follower(kHere + which)).squaredNorm());
   if (!(delta > settings_.admission.novelty_tol * k_self)) return {Outcome::rejected_novelty};
   const Newcomer x = look_along(which, row, delta);
@@ -183,8 +207,8 @@ auto KernelLSTD::look_along(Index which, Index row, double delta) -> Newcomer {
   const auto w = follower(Follower(kHere + which));
   const Index own = 2 * row + which;
   work_.newcomer.clear();
-  work_.newcomer.append(prepared_.coordinates(own), prepared_.norm(own));
-  basis_.kernel().block(work_.newcomer, prepared_, 2 * row, 2, work_.along);
+  work_.newcomer.append(work_.prepared.coordinates(own), work_.prepared.norm(own));
+  basis_.kernel().block(work_.newcomer, work_.prepared, 2 * row, 2, work_.along);
   Newcomer x{};
   x.delta = delta;
   x.s = std::sqrt(delta);
@@ -245,13 +269,14 @@ void KernelLSTD::grow(const Newcomer& x, Index which, Index row) {
   step_.v[m] = x.h * step_.left / x.schur;
   step_.left *= shrink;
   step_.rho *= shrink;
+  followers_.row(m).setZero();  // of the traces of other environments
   followers_(m, kTrace) = x.z;  // the trace before this transition has coordinate 0
   followers_(m, kDifference) = x.h;
   followers_(m, kHere) = x.here;
   followers_(m, kThere) = x.there;
   step_.in_kernels = false;
   const Index own = 2 * row + which;
-  basis_.append(work_.states.row(own).data(), prepared_, own, 2 * transitions() + which,
+  basis_.append(work_.states.row(own).data(), work_.prepared, own, 2 * transitions() + which,
                 followers_.col(kHere + which).head(m), x.s);
 }
 
@@ -368,7 +393,16 @@ Arrays KernelLSTD::save() const {
   arrays.put("removals", static_cast<double>(diagonal_.removals));
   arrays.put("transitions", static_cast<double>(transitions()));
   arrays.put("skipped", static_cast<double>(skipped_));
-  arrays.put("fresh", fresh_);
+  arrays.put("fresh", environments_.fresh);
+  if (!environments_.waiting.empty()) {
+    const auto count = static_cast<Index>(environments_.waiting.size());
+    Matrix fresh(count, 1);
+    for (Index e = 0; e < count; ++e) fresh(e, 0) = environments_.waiting[static_cast<std::size_t>(e)];
+    arrays.put("environments_fresh", std::move(fresh));
+    arrays.put("environments_trace", Matrix(followers_.topRightCorner(m, count)));
+    arrays.put("environment", static_cast<double>(environments_.present));
+  }
+  kept_.save(arrays);
   if (settings_.variance) variance_.save(arrays);
   if (settings_.lspe) lspe_.save(arrays);
   if (diagonal_.tracking && settings_.forgetting < 1) arrays.put("diagonal_prior", Matrix(diagonal_.prior.head(m)));
@@ -393,7 +427,18 @@ void KernelLSTD::load(const Arrays& arrays) {
   }
   diagonal_.removals = arrays.count("removals");
   skipped_ = arrays.count("skipped");
-  fresh_ = arrays.number("fresh") != 0;
+  environments_.fresh = arrays.number("fresh") != 0;
+  if (arrays.items().count("environments_fresh") > 0) {
+    const Matrix& fresh = arrays.get("environments_fresh", arrays.get("environments_fresh").rows(), 1);
+    const Index count = fresh.rows();
+    environments_.waiting.assign(fresh.data(), fresh.data() + count);
+    environments_.present = arrays.count("environment");
+    if (environments_.present >= count) throw std::invalid_argument("state array 'environment' is not one of them");
+    followers_.conservativeResize(Eigen::NoChange, kFollowers + count);
+    followers_.rightCols(count).setZero();
+    followers_.topRightCorner(m, count) = arrays.get("environments_trace", m, count);
+  }
+  kept_.load(arrays);
   if (settings_.variance) variance_.load(arrays, m);
   if (settings_.lspe) lspe_.load(arrays, m);
 }

@@ -21,6 +21,7 @@
 #include "core/linalg/unsymmetric_inverse.hpp"
 #include "core/stream/admission.hpp"
 #include "core/stream/basis.hpp"
+#include "core/stream/kept_rows.hpp"
 #include "core/stream/learned_rows.hpp"
 #include "core/stream/lspe.hpp"
 #include "core/stream/value_variance.hpp"
@@ -36,6 +37,7 @@ struct LSTDSettings {
   bool variance = false;  // keep the covariance of the values
   bool lspe = false;      // values by LSPE(lambda)
   bool fixed = false;     // no state becomes a kernel: the basis is given
+  Index keep_last = 0;    // transitions kept as they came, for a refit without any
 
   // The names of all settings, for whoever moves them: visit(name, reference) for each.
   template <class Settings, class Visit>
@@ -52,6 +54,7 @@ struct LSTDSettings {
     visit("variance", s.variance);
     visit("lspe", s.lspe);
     visit("fixed", s.fixed);
+    visit("keep_last", s.keep_last);
   }
 };
 
@@ -92,13 +95,19 @@ class KernelLSTD {
   // weight: the importance of each transition, or null for ones.
   void learn(const Rows& S, const ConstVectorRef& r, const Rows& S_next, const bool* terminal, const bool* start,
              LSTDLog log, const double* weight = nullptr);
+  // The transitions to come are of this environment, of several that run side by side: its trace goes on.
+  void turn_to(Index environment);
   // One step back to the prior, where the past fades.
   void forget();
   // Kernels from given states, before any transition; those that lie in the span of others are left out.
   void seat(const Rows& S);
   // The solution for these transitions alone, by one dense solve on the present dictionary. False, and the model stays
-  // as it was, where P is singular to working precision.
-  bool refit(const Transitions& rows);
+  // as it was, where P is singular to working precision. The trace is that of the last of them, or as it was where they
+  // are transitions of before.
+  bool refit(const Transitions& rows, bool of_before = false);
+  // The same for the transitions kept, each environment's in their order.
+  bool refit_kept();
+  Index kept() const { return kept_.size(); }
   // (b - A theta)'(W'W + alpha I)^-1 (b - A theta) / n: mean square of the projected temporal differences.
   double projected_error(const Transitions& rows) const;
   // alpha |C|_2, by the ridge at most 1 for a symmetric P. O(m^3).
@@ -120,7 +129,8 @@ class KernelLSTD {
   void load(const Arrays& arrays);
 
  private:
-  // Coordinates of one transition, columns of `followers_`: they follow every change of the basis.
+  // Coordinates of one transition, columns of `followers_`: they follow every change of the basis. Behind them the
+  // traces of environments whose turn it is not.
   enum Follower : Index { kTrace, kDifference, kHere, kThere, kFollowers };
   auto follower(Follower which) { return followers_.col(which).head(basis_.size()); }
   auto z() { return follower(kTrace); }
@@ -159,7 +169,14 @@ class KernelLSTD {
     Vector a;  // K^-1 k of the state that may become a kernel
     Matrix K, along;
     RowMatrix states;  // s and s' of the prepared transitions, by turns
+    PreparedRows prepared;
     Panels newcomer;
+  };
+
+  struct Environments {
+    bool fresh = true;  // of the present one: an episode has ended, or none has begun
+    Index present = 0;
+    std::vector<char> waiting;  // `fresh` of each, where it is not the present one
   };
 
   LSTDSettings settings_;
@@ -170,12 +187,12 @@ class KernelLSTD {
   TargetMoments rewards_{1};
   Journal journal_;
   std::int64_t skipped_ = 0;
-  bool fresh_ = true;  // an episode has ended, or none has begun
+  Environments environments_;
+  KeptRows kept_;
   ValueVariance variance_;
   PolicyEvaluation lspe_;
   Transition step_;
   Diagonal diagonal_;
-  PreparedRows prepared_;
   Work work_;
 };
 

@@ -1,8 +1,11 @@
 // What KernelLSTD does with many transitions at once on a dictionary that stays.
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <numeric>
 
 #include "core/base/multiply.hpp"
+#include "core/kernel/gram.hpp"
 #include "core/linalg/general_inverse.hpp"
 #include "core/linalg/symmetric_eigen.hpp"
 #include "core/stream/lstd.hpp"
@@ -60,7 +63,7 @@ TransitionSums KernelLSTD::sums(const Transitions& rows, bool metric) const {
   return out;
 }
 
-bool KernelLSTD::refit(const Transitions& rows) {
+bool KernelLSTD::refit(const Transitions& rows, bool of_before) {
   const Index m = basis_.size();
   const double alpha = settings_.alpha;
   const TransitionSums s = sums(rows, settings_.lspe);
@@ -71,8 +74,11 @@ bool KernelLSTD::refit(const Transitions& rows) {
   const Matrix C = inverse.view();
   C_.assign(C);
   theta_.head(m) = C * s.b;
-  follower(kTrace) = s.trace;
-  fresh_ = s.fresh;
+  if (!of_before) {
+    environments_ = {s.fresh, 0, {}};
+    followers_.conservativeResize(Eigen::NoChange, kFollowers);
+    follower(kTrace) = s.trace;
+  }
   step_.in_kernels = false;
   if (diagonal_.tracking) refresh_diagonal();
   if (settings_.variance) {
@@ -94,6 +100,29 @@ bool KernelLSTD::refit(const Transitions& rows) {
     }
   }
   return true;
+}
+
+bool KernelLSTD::refit_kept() {
+  const RowMatrix kept = kept_.in_order();
+  const Index n = kept.rows(), d = basis_.kernel().n_features();
+  enum Column : Index { kReward, kTerminal, kStart, kEnvironment, kWeight };
+  const auto of = [&](Index row, Column column) { return kept(row, 2 * d + column); };
+  std::vector<Index> order(static_cast<std::size_t>(n));
+  std::iota(order.begin(), order.end(), Index{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](Index i, Index j) { return of(i, kEnvironment) < of(j, kEnvironment); });
+  const RowMatrix all = gather(kept, order);
+  const RowMatrix S = all.leftCols(d), S_next = all.middleCols(d, d);
+  const Vector r = all.col(2 * d + kReward), weight = all.col(2 * d + kWeight);
+  const auto terminal = std::make_unique<bool[]>(static_cast<std::size_t>(n)),
+             start = std::make_unique<bool[]>(static_cast<std::size_t>(n));
+  for (Index i = 0; i < n; ++i) {
+    const Index row = order[static_cast<std::size_t>(i)];
+    const Index before = order[static_cast<std::size_t>(std::max<Index>(i - 1, 0))];
+    terminal[static_cast<std::size_t>(i)] = of(row, kTerminal) != 0;
+    start[static_cast<std::size_t>(i)] = of(row, kStart) != 0 || of(row, kEnvironment) != of(before, kEnvironment);
+  }
+  return refit({S, r, S_next, terminal.get(), start.get(), weight.data()}, true);
 }
 
 double KernelLSTD::projected_error(const Transitions& rows) const {

@@ -77,6 +77,10 @@ class OnlineModel {
   const StreamState& state() const { return state_; }
   const KeptRows& kept() const { return kept_; }
 
+  // What a kernel at each row would take from the cost, exact on the recent rows kept [BEYOND B5]; 0 where its distance
+  // to the span is not resolved. O(m^2) each, and O(m + d) for each row kept. Call `settle` first.
+  void score_candidates(const Rows& X, VectorRef out);
+
   // On up to `threads` threads, with the same result for any number of them.
   void predict(const Rows& X, RowsOut out, Index threads = 1) const;
   // The variance of a new observation at each row, n x outputs [MATH 1.9].

@@ -54,10 +54,11 @@ class OROLSRegressor(Intervals, OROLSBase):
     alpha : float or "gcv", default="gcv"
         Ridge on the coefficients of the orthogonal columns; the constant carries none. "gcv": re-estimated after
         every column, never below 1e-6 of the largest squared column.
-    stop : {"gcv", "alpha"} or None, default="gcv"
-        "gcv": after ``patience`` columns without a new minimum of the score, and return to the minimum. "alpha": when
-        alpha has not changed for ``patience`` columns (the paper's rule, whose result depends much on ``tol``).
-        None: at ``max_basis``.
+    stop : {"gcv", "evidence", "bic", "loo", "alpha"} or None, default="gcv"
+        Which score says enough: after ``patience`` columns without a new minimum, and return to the minimum. "gcv":
+        generalised cross-validation; "evidence": the marginal likelihood at the present ridge; "bic": Schwarz's
+        criterion [2]_; "loo": the squared errors of rows left out, in closed form. "alpha": when alpha has not changed
+        for ``patience`` columns (the paper's rule, whose result depends much on ``tol``). None: at ``max_basis``.
     patience : int, default=10
     tol : float, default=1e-4
         Relative change of the score or of alpha that counts.
@@ -100,14 +101,16 @@ class OROLSRegressor(Intervals, OROLSBase):
     noise_ : str
         "input" where the noise of an output depends on x, else "constant".
     gcv_path_, alpha_path_, error_path_ : ndarray
-        Score, ridge and mean squared training error with 0, 1, 2, ... kernels, those given up at the end included.
+        GCV, ridge and mean squared training error with 0, 1, 2, ... kernels, those given up at the end included.
+    score_path_ : ndarray
+        What ``stop`` looks at, up to a factor, with 0, 1, 2, ... kernels; GCV where it is no score.
     selection_path_ : ndarray
         Row numbers in the order chosen, those given up at the end included.
     n_basis_, n_samples_seen_, n_dependent_ : int
         Kernels, rows seen, candidates refused because their column depends on those chosen.
     stopped_by_ : str
-        "gcv", "alpha", "max_basis", "error", "condition", "exhausted" (no candidate left, or a thousand in a row that
-        depend on those chosen) or "no_freedom" (as many columns as rows).
+        The rule of ``stop``, "max_basis", "error", "condition", "exhausted" (no candidate left, or a thousand in a row
+        that depend on those chosen) or "no_freedom" (as many columns as rows).
 
     Notes
     -----
@@ -202,7 +205,7 @@ categorical_features, periods, keep, random_state
     n_basis_per_class_ : ndarray of shape (n_classes,), or (1,) for two classes
     class_basis_ : list of ndarray
         For each class its kernels, as places in ``basis_vectors_`` in the order chosen.
-    alpha_, gcv_, gcv_path_, alpha_path_, error_path_, selection_path_, n_dependent_, stopped_by_
+    alpha_, gcv_, gcv_path_, score_path_, alpha_path_, error_path_, selection_path_, n_dependent_, stopped_by_
         As in :class:`OROLSRegressor`; lists over the classes with basis="per-class" and more than two classes.
 
     Notes

@@ -55,7 +55,9 @@ class ForwardParameters(Racing):
     n_candidates: int | None = parameter(COUNT, None, default=None)
     candidates: ArrayLike | None = parameter("array-like", None, default=None)
     alpha: float | Literal["gcv"] = parameter(NOT_NEGATIVE, {"gcv"}, default="gcv")
-    stop: Literal["gcv", "alpha"] | None = parameter({"gcv", "alpha"}, None, default="gcv")
+    stop: Literal["gcv", "evidence", "bic", "loo", "alpha"] | None = parameter(
+        {"gcv", "evidence", "bic", "loo", "alpha"}, None, default="gcv"
+    )
     patience: int = parameter(COUNT, default=10)
     tol: float = parameter(Interval(Real, 0, 1, closed="left"), default=0.0001)
     max_basis: int | float | None = parameter(COUNT, Interval(RealNotInt, 0, 1, closed="right"), None, default=500)
@@ -135,6 +137,10 @@ class OROLSBase(ForwardParameters, Expansion):
                 f"stop='alpha' waits for a re-estimated alpha to settle but alpha={self.alpha!r} is fixed; "
                 "use alpha='gcv', or stop='gcv' or None"
             )
+        if self.stop == "evidence" and self.alpha == 0:
+            raise ValueError(
+                "stop='evidence' needs alpha > 0: without a ridge there is no prior; use stop='bic' or 'loo'"
+            )
         widths = [self.gamma] if self.gammas is None else list(self.gammas)
         if not widths:
             raise ValueError("gammas is empty: give at least one width, or None to use gamma")
@@ -169,7 +175,7 @@ class OROLSBase(ForwardParameters, Expansion):
             result["left_out_rows"], result["left_out_weight"] = table.rows[left_out], table.weight[left_out]
             for name in ("coef", "intercept", "left_out_errors"):
                 result[name] *= unit
-            for name in ("gcv_path", "rss_path", "rss", "cost", "noise"):
+            for name in ("gcv_path", "rss_path", "score_path", "rss", "cost", "noise"):
                 result[name] *= unit * unit
             found.append(result)
         self._kernel_arguments = kernels[0].__reduce__()[1]
@@ -214,6 +220,7 @@ class OROLSBase(ForwardParameters, Expansion):
             "alpha_": [float(f["alpha_path"][f["n_basis"]]) for f in found],
             "gcv_": [float(f["gcv_path"][f["n_basis"]]) for f in found],
             "gcv_path_": [f["gcv_path"] for f in found],
+            "score_path_": [f["score_path"] for f in found],
             "alpha_path_": [f["alpha_path"] for f in found],
             "error_path_": [f["rss_path"] / f["rows"] for f in found],
             "selection_path_": [f["chosen"] for f in found],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -80,6 +80,8 @@ class KernelLSTD(KernelParameters, CoreModel):
         solver="lspe".
     basis : array-like of shape (n_vectors, n_features) or None, default=None
         States to be the kernels, and no others; those in the span of others are left out.  None: found on the way.
+    keep_last : int, default=0
+        Transitions to keep as they come, the last ones, for :meth:`refit` without data.
     uncertainty : bool, default=True
         Keep what standard deviations need: another m² numbers, and a third more time.
     random_state : int, RandomState, Generator or None
@@ -122,14 +124,14 @@ class KernelLSTD(KernelParameters, CoreModel):
     >>> from kernsift import KernelLSTD
     >>> S = np.tile(np.arange(10.0), 20)[:, None]
     >>> last = S[:, 0] == 9
-    >>> model = KernelLSTD(gamma=0.5, alpha=1e-3, discount=0.5)
+    >>> model = KernelLSTD(gamma=0.5, alpha=1e-3, discount=0.5, keep_last=200)
     >>> model = model.partial_fit(S, np.ones(200), S + 1, terminal=last)
     >>> model.predict([[9.0], [8.0], [7.0]]).round(2)
     array([1.  , 1.5 , 1.75])
 
-    The same transitions once more, exactly, with standard deviations; how far values and rewards disagree:
+    Those kept once more, exactly, with standard deviations; how far values and rewards disagree:
 
-    >>> values, std = model.refit(S, np.ones(200), S + 1, terminated=last).predict([[7.0]], return_std=True)
+    >>> values, std = model.refit().predict([[7.0]], return_std=True)
     >>> values.round(2), bool(std[0] < 0.1)
     (array([1.75]), True)
     >>> bool(-1e-3 < model.score(S, np.ones(200), S + 1, terminated=last) <= 0), model.health()["sound"]
@@ -150,10 +152,12 @@ class KernelLSTD(KernelParameters, CoreModel):
     solver: Literal["lstd", "lspe"] = parameter({"lstd", "lspe"}, default="lstd")
     forgetting: float = parameter(Interval(Real, 1e-6, 1, closed="both"), default=1.0)
     basis: ArrayLike | None = parameter("array-like", None, default=None)
+    keep_last: int = parameter(Interval(Integral, 0, None, closed="left"), default=0)
     uncertainty: bool = parameter("boolean", default=True)
     random_state: RandomState = parameter("random_state", np.random.Generator, default=None)
 
-    _cut = False  # the last transition was the last before its episode was cut off
+    # Of each environment: the last transition was the last before its episode was cut off; no parameter, no annotation
+    _cut = (False,)  # type: tuple[bool, ...]
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(
@@ -175,7 +179,7 @@ class KernelLSTD(KernelParameters, CoreModel):
         S, S_next : array-like of shape (n_transitions, n_features) or (n_steps, n_environments, n_features)
             States before and after.  Where an episode ends, S_next has no say, but must be finite.  With three axes
             all other arrays are (n_steps, n_environments): environments that ran side by side, learned one after the
-            other, the trace beginning again with each in every call.
+            other, each with a trace of its own that goes on in the next call.
         r : array-like of shape (n_transitions,)
             Rewards.
         terminated : array-like of bool or of 0 and 1, shape (n_transitions,), optional
@@ -194,7 +198,7 @@ class KernelLSTD(KernelParameters, CoreModel):
         if is_empty_block(S):
             return self
         with transaction(self) as new:
-            new._learn(S, r, S_next, terminated, truncated, start, importance, terminal)
+            new._learn_block(new._checked_block(S, r, S_next, terminated, truncated, start, importance, terminal))
         return self
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -229,14 +233,14 @@ class KernelLSTD(KernelParameters, CoreModel):
                 )
             new._learn_block(block)
             if self.forgetting == 1:
-                new._solve(block)
+                new._check_solved(new._solved(block))
         return self
 
     def refit(
         self,
-        S: ArrayLike,
-        r: ArrayLike,
-        S_next: ArrayLike,
+        S: ArrayLike | None = None,
+        r: ArrayLike | None = None,
+        S_next: ArrayLike | None = None,
         *,
         terminated: ArrayLike | None = None,
         truncated: ArrayLike | None = None,
@@ -252,12 +256,13 @@ class KernelLSTD(KernelParameters, CoreModel):
         Parameters
         ----------
         S, r, S_next, terminated, truncated, start, importance, terminal
-            As in :meth:`partial_fit`.
+            As in :meth:`partial_fit`.  Without any: the last transitions learned, as many as ``keep_last`` kept; older
+            ones are forgotten.
 
         Raises
         ------
         ValueError
-            If P is singular to working precision, or the model forgets.
+            If P is singular to working precision, the model forgets, or no transition is given and none was kept.
         """
         self._fitted()
         self._check_unchanged_params()
@@ -266,9 +271,13 @@ class KernelLSTD(KernelParameters, CoreModel):
                 f"refit counts all its transitions alike and forgetting={self.forgetting!r} the recent ones more: set "
                 "forgetting=1 and fit again, or go on with partial_fit"
             )
+        given = (S, r, S_next, terminated, truncated, start, importance, terminal)
+        nothing = all(part is None for part in given)
+        if nothing and not self._core.kept:
+            raise ValueError(f"refit needs S, r and S_next, or keep_last ({self.keep_last!r}) above 0 in a new fit")
         with transaction(self) as new:
             new._core = unpack(pack(self._core))
-            new._solve(new._checked_block(S, r, S_next, terminated, truncated, start, importance, terminal))
+            new._check_solved(new._core.refit_kept() if nothing else new._solved(new._checked_block(*given)))
         return self
 
     def score(
@@ -294,8 +303,8 @@ class KernelLSTD(KernelParameters, CoreModel):
             As in :meth:`partial_fit`.
         """
         core = self._fitted()
-        block, _ = checked(self, False, False, S, r, S_next, terminated, truncated, start, importance, terminal)
-        return -float(core.projected_error(*block))
+        block, _ = checked(self, False, (), S, r, S_next, terminated, truncated, start, importance, terminal)
+        return -float(core.projected_error(*block.alone()))
 
     def health(self) -> dict[str, Any]:
         """Say how well the transitions determine the values; warns where they do not.
@@ -327,20 +336,21 @@ class KernelLSTD(KernelParameters, CoreModel):
             "refused": audit["refused"],
         }
 
-    def _learn(self, *given: Any) -> None:
-        self._learn_block(self._checked_block(*given))
-
     def _learn_block(self, block: Block) -> None:
         core = self._begin(block.S) if self._core is None else self._core
         check_rows(core.kernel, block.S)
         check_rows(core.kernel, block.S_next)
         self._core = core
-        core.learn(*block)
+        for environment, part in enumerate(block.by_environment()):
+            core.learn(*part, environment=environment)
 
-    def _solve(self, block: Block) -> None:
+    def _solved(self, block: Block) -> bool:
         for states in (block.S, block.S_next):
             check_rows(self._core.kernel, states)
-        if not self._core.refit(*block):
+        return bool(self._core.refit(*block.alone()))
+
+    def _check_solved(self, solved: bool) -> None:
+        if not solved:
             raise ValueError(
                 f"P is singular to working precision with alpha={self.alpha!r}: raise alpha, or give more transitions"
             )
@@ -349,7 +359,7 @@ class KernelLSTD(KernelParameters, CoreModel):
         """Transitions that go on with the model, or begin it."""
         if self._core is not None:
             self._check_unchanged_params()
-        block, self._cut = checked(self, self._core is None, self._cut, *given)
+        block, self._cut = checked(self, self._core is None, tuple(np.atleast_1d(self._cut)), *given)
         return block
 
     def _begin(self, S: Array) -> Any:
@@ -381,6 +391,7 @@ class KernelLSTD(KernelParameters, CoreModel):
             variance=bool(self.uncertainty),
             lspe=self.solver == "lspe",
             fixed=self.basis is not None,
+            keep_last=int(self.keep_last),
         )
         if self.basis is not None:
             vectors = check_array(self.basis, dtype=np.float64, order="C", input_name="basis")

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..base.arrays import Array
 from ..base.kernel import wants_learning
 from ..base.threads import n_threads
 from ..base.validation import check_rows, check_some_weight, fit_context, forget, transaction
@@ -76,6 +77,40 @@ class OnlineModel(Learning):
         if self.alpha == "gcv":
             core.choose_ridge()
         return self
+
+    def score_candidates(self, X: ArrayLike) -> Array:
+        """Say how much a kernel at each row would lower the regularised cost of the rows seen.
+
+        The kernel is exact on the recent rows kept (``exact_rows``, or ``window``), and for older rows it is what the
+        basis makes of it; nothing is learned.  O(m²) a row, and O(m) for each row kept.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Candidates: rows of the stream or any others.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            In units of y², summed over the outputs; 0 where double precision does not resolve the distance of a row to
+            the basis.
+
+        Raises
+        ------
+        ValueError
+            If no recent row is kept.
+        """
+        core = self._fitted()
+        if self.engine == "inverse":
+            raise ValueError("score_candidates goes beyond the papers and engine='inverse' is their literal form")
+        if core.settings["exact_rows"] == 0:
+            raise ValueError(
+                "score_candidates needs recent rows to be exact on, and this model keeps none: set exact_rows (with "
+                "forgetting=1.0) or window, and fit again"
+            )
+        rows = self._rows(X)
+        check_rows(core.kernel, rows, core.settings["linear"])
+        return core.score_candidates(rows)
 
     @property
     def gcv_(self) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ FLAGS = ("terminated", "truncated", "start", "importance", "terminal")
 
 
 class Block(NamedTuple):
-    """Checked transitions, in the order of the core's arguments."""
+    """Checked transitions, in the order of the core's arguments; those of one environment after the other's."""
 
     S: Array
     r: Array
@@ -23,37 +24,53 @@ class Block(NamedTuple):
     terminal: NDArray[np.bool_]
     start: NDArray[np.bool_]
     weight: Array | None
+    environments: int = 1
+
+    def by_environment(self) -> Iterator[tuple[Any, ...]]:
+        """Arguments of the core, for each environment."""
+        steps = len(self.S) // self.environments
+        for e in range(self.environments):
+            mine = slice(e * steps, (e + 1) * steps)
+            yield tuple(None if part is None else part[mine] for part in self[:6])
+
+    def alone(self) -> tuple[Any, ...]:
+        """Arguments of the core for all of them at once, none of which follows another environment's."""
+        start = self.start.copy()
+        start[:: len(self.S) // self.environments] = True
+        return (self.S, self.r, self.S_next, self.terminal, start, self.weight)
 
 
 def checked(
     model: Any,
     begin: bool,
-    after_cut: bool,
-    S: ArrayLike,
-    r: ArrayLike,
-    S_next: ArrayLike,
+    after_cut: tuple[bool, ...],
+    S: ArrayLike | None,
+    r: ArrayLike | None,
+    S_next: ArrayLike | None,
     terminated: ArrayLike | None,
     truncated: ArrayLike | None,
     start: ArrayLike | None,
     importance: ArrayLike | None,
     terminal: ArrayLike | None,
-) -> tuple[Block, bool]:
-    """Return the transitions, and whether the last was cut off; ``after_cut`` says that of the one before the first.
+) -> tuple[Block, tuple[bool, ...]]:
+    """Return the transitions, and whether each environment's last was cut off; ``after_cut`` says that of those before.
 
     ``begin``: the model's number and names of features become those of S.
     """
+    if S is None or r is None or S_next is None:
+        raise ValueError("S, r and S_next belong together: give all of them")
     if terminal is not None:
         if terminated is not None:
             raise ValueError("terminal is another name of terminated: give one of them")
         terminated = terminal
     name = "terminated" if terminal is None else "terminal"
-    side_by_side = np.ndim(S) == 3
-    if side_by_side:
+    environments = 1
+    if np.ndim(S) == 3:
         if np.shape(S_next) != np.shape(S):
             raise ValueError(f"S has shape {np.shape(S)} but S_next has {np.shape(S_next)}: one next state for each")
         steps, environments = np.shape(S)[:2]
         S, S_next = (np.swapaxes(X, 0, 1).reshape(-1, np.shape(X)[2]) for X in (np.asarray(S), np.asarray(S_next)))
-        r, terminated, truncated, start, importance = (  # type: ignore[assignment]
+        r, terminated, truncated, start, importance = (
             None if part is None else _in_turn(part, (steps, environments), what)
             for part, what in (
                 (r, "r"),
@@ -68,18 +85,18 @@ def checked(
     if after.shape != states.shape:
         raise ValueError(f"S has shape {states.shape} but S_next has {after.shape}: one next state for each state")
     n = len(states)
+    assert r is not None
     rewards = numbers(r, "r")
     if rewards.shape != (n,):
         raise ValueError(f"r has shape {rewards.shape}, expected {(n,)}: one reward for each transition")
     as_targets(rewards)  # refuses what would overflow
     ends, starts = flags(terminated, n, name), flags(start, n, "start").copy()
-    cut = flags(truncated, n, "truncated")
-    starts[1:] |= cut[:-1]
-    starts[0] |= after_cut
-    if side_by_side:
-        starts[::steps] = True
+    cut = flags(truncated, n, "truncated").reshape(environments, -1)
+    before = np.roll(cut, 1, axis=1)
+    before[:, 0] = ([bool(each) for each in after_cut] + [False] * environments)[:environments]
+    starts |= before.ravel()
     weight = None if importance is None else _importance(importance, n)
-    return Block(states, rewards, after, ends, starts, weight), bool(cut[-1])
+    return Block(states, rewards, after, ends, starts, weight, environments), tuple(cut[:, -1].tolist())
 
 
 def _in_turn(values: ArrayLike, shape: tuple[int, int], name: str) -> Array:
