@@ -6,6 +6,8 @@ other seeds; `KernelLSTD` has one setting for all numbers of transitions.
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import json
 import time
 import warnings
@@ -21,6 +23,10 @@ from .registry import Line, Run, table
 from .tiles import Tiles, lstd, sarsa, td
 
 listed = partial(table, page="reinforcement", needs="gymnasium")
+
+
+def have(module: str) -> bool:
+    return importlib.util.find_spec(module) is not None
 
 
 def chosen(grid: dict[str, list[Any]], budget: int, score: Callable[[dict[str, Any]], float]) -> dict[str, Any]:
@@ -200,6 +206,21 @@ def tile_sarsa(task: Task, n: int, seed: int, **parameters: Any) -> Callable[...
     return lambda states: Q(task.scaled(states))
 
 
+def dqn(task: Task, n: int, seed: int, **parameters: Any) -> Callable[..., np.ndarray]:
+    """The deep network of stable-baselines3, on one thread, with the task's own rewards."""
+    torch, networks = importlib.import_module("torch"), importlib.import_module("stable_baselines3")
+    torch.set_num_threads(1)
+    model = networks.DQN(
+        "MlpPolicy", task.listed(), seed=seed, device="cpu", policy_kwargs={"net_arch": [256, 256]}, **parameters
+    ).learn(n)
+
+    def Q(states: np.ndarray) -> np.ndarray:
+        with torch.no_grad():
+            return model.q_net(torch.as_tensor(states, dtype=torch.float32)).numpy()
+
+    return Q
+
+
 def returns(task: Task, Q: Callable[..., np.ndarray], seed: int, episodes: int = 20) -> float:
     """Mean undiscounted return of greedy episodes, many at once."""
     envs = [task.make() for _ in range(episodes)]
@@ -226,6 +247,22 @@ POLICIES = {
     "Pendulum-v1": {"kernel": "matern52", "width": 4.0, "alpha": 0.3, "epsilon": 0.2, "action_gamma": 0.1, "rounds": 10,
                     "max_iter": 5},
 }  # fmt: skip
+#: Of DQN, those of RL Baselines3 Zoo; Pendulum, whose actions are continuous there, has Acrobot's.
+LIKE_ACROBOT = {"learning_rate": 6.3e-4, "batch_size": 128, "buffer_size": 50_000, "learning_starts": 0,
+                "target_update_interval": 250, "train_freq": 4, "gradient_steps": -1, "exploration_fraction": 0.12,
+                "exploration_final_eps": 0.1}  # fmt: skip
+NETWORKS = {
+    "MountainCar-v0": {"learning_rate": 4e-3, "batch_size": 128, "buffer_size": 10_000, "learning_starts": 1000,
+                       "gamma": 0.98, "target_update_interval": 600, "train_freq": 16, "gradient_steps": 8,
+                       "exploration_fraction": 0.2, "exploration_final_eps": 0.07},
+    "CartPole-v1": {"learning_rate": 2.3e-3, "batch_size": 64, "buffer_size": 100_000, "learning_starts": 1000,
+                    "target_update_interval": 10, "train_freq": 256, "gradient_steps": 128,
+                    "exploration_fraction": 0.16, "exploration_final_eps": 0.04},
+    "Acrobot-v1": LIKE_ACROBOT,
+    "Pendulum-v1": LIKE_ACROBOT,
+}  # fmt: skip
+FIXED = {"KernelLSPI": POLICIES, "DQN": NETWORKS}
+CONTROLLERS = {"KernelLSPI": lspi, "sarsa(lambda), tiles": tile_sarsa, "DQN": dqn}
 SARSA = {"step": [0.1, 0.3, 0.6, 1.0], "decay": [0.0, 0.5, 0.9], "explore": [0.0, 0.1]}
 
 
@@ -235,11 +272,11 @@ SARSA = {"step": [0.1, 0.3, 0.6, 1.0], "decay": [0.0, 0.5, 0.9], "explore": [0.0
     "task | transitions | method | return | ± standard error | CPU seconds | parameters",
 )
 def control(run: Run) -> Iterator[Line]:
-    seeds, budget = max(2, run.times(3, 10)), run.choose(1, 2, 6)
+    seeds, budget = max(2, run.times(3, 20)), run.choose(1, 2, 6)
     sizes = run.choose([500], [5000], [5000, 20_000])
     for task in TASKS[:1] if run.brief else TASKS:
-        for name, method in {"KernelLSPI": lspi, "sarsa(lambda), tiles": tile_sarsa}.items():
-            if not run.wants(f"{task.name} {name}"):
+        for name, method in CONTROLLERS.items():
+            if not run.wants(f"{task.name} {name}") or (method is dqn and not have("stable_baselines3")):
                 continue
 
             def greedy(seed: int, first: int, n: int, p: dict[str, Any], task: Task = task, f: Any = method) -> float:
@@ -248,13 +285,16 @@ def control(run: Run) -> Iterator[Line]:
             def tuned(p: dict[str, Any], f: Any = greedy) -> float:
                 return -float(np.mean([f(900 + i, 10_000 + 100 * i, sizes[0], p) for i in range(3)]))
 
-            best = POLICIES[task.name] if method is lspi else chosen(SARSA, budget, tuned)
+            best = chosen(SARSA, budget, tuned) if method is tile_sarsa else FIXED[name].get(task.name, {})
             for n in sizes:
-                found, seconds = timed(lambda s, n=n, f=greedy, p=best: f(s, 50_000 + 100 * s, n, p), seeds)
+                count = min(seeds, 5) if method is dqn else seeds  # networks take minutes
+                found, seconds = timed(lambda s, n=n, f=greedy, p=best: f(s, 50_000 + 100 * s, n, p), count)
                 yield (
                     task.name, f"{n:,}", name, f"{found.mean():.1f}", f"{error_of(found):.1f}", f"{seconds:.1f}",
                     f"`{json.dumps(best)}`",
                 )  # fmt: skip
+    if not have("stable_baselines3"):
+        yield "DQN was skipped, without stable-baselines3."
     yield (
         f"Transitions from the task's own starting states; {seeds} seeds. sarsa has the best of {budget} draws from a "
         f"grid, judged on three other seeds of {sizes[0]:,} transitions; KernelLSPI on CartPole the best of 27 draws "

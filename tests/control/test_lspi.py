@@ -57,20 +57,80 @@ def elements_of(values):
     return vectors[:, :1], vectors[:, 1:].argmax(axis=1)
 
 
+def dense_values(kernel, model, moved, policy):
+    """Q of a policy on the kernels of a model, by the dense equations, of `EVERY` state and the next ones."""
+    S, a, r, after, ends, _ = moved
+    function = oracles.kernel_function(kernel, 1.0, dtype=float)
+    elements = elements_of(model.model_)
+    w = oracles.dense_action_values(function, elements, S, a, r, after, ends, np.eye(2)[policy], GAMMA, 1e-2)
+    block = oracles.block_kernel(function)
+    return [np.stack([block((x, np.full(len(x), b)), elements) @ w for b in (0, 1)], axis=1) for x in (EVERY, after)]
+
+
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian", "matern32", "matern52"])
 def test_action_values_are_the_dense_fixed_point_of_their_policy(kernel):
     """The policy has stayed, so Q is LSTD-Q of its own best actions; at most 1e-9, as for V."""
-    S, a, r, after, ends, cuts = moves()
-    model = estimator(kernel=kernel).fit((S, a, r, after, ends, cuts))
+    moved = moves()
+    model = estimator(kernel=kernel).fit(moved)
     assert model.changed_[-1] == 0
     assert model.n_iter_ == len(model.changed_) < 20
-    function = oracles.kernel_function(kernel, 1.0, dtype=float)
-    elements = elements_of(model.model_)
-    chance = np.eye(2)[model.q_values(after).argmax(axis=1)]
-    w = oracles.dense_action_values(function, elements, S, a, r, after, ends, chance, GAMMA, 1e-2)
-    block = oracles.block_kernel(function)
-    expected = np.stack([block((EVERY, np.full(N, b)), elements) @ w for b in (0, 1)], axis=1)
+    expected, _ = dense_values(kernel, model, moved, model.q_values(moved[3]).argmax(axis=1))
     np.testing.assert_allclose(model.q_values(EVERY), expected, atol=1e-9)
+
+
+def test_until_then_they_are_the_mean_of_those_of_all_policies():
+    """Each policy is the best for the mean so far, so fits of 1, 2, ... evaluations follow from one another."""
+    moved = moves(30, seed=1)
+    mean, compared = estimator(max_iter=1).fit(moved), 0
+    for k in range(2, 6):
+        policy = mean.q_values(moved[3]).argmax(axis=1)
+        after = estimator(max_iter=k).fit(moved)
+        new, ahead = dense_values("rbf", mean, moved, policy)
+        settled = (ahead.argmax(axis=1) == policy).all()
+        expected = new if settled else ((k - 1) * mean.q_values(EVERY) + new) / k
+        np.testing.assert_allclose(after.q_values(EVERY), expected, atol=1e-9)
+        compared += not settled
+        if settled:
+            break
+        mean = after
+    assert compared >= 1
+
+
+@pytest.mark.parametrize("part", [0.3, 1.0])
+def test_the_stable_ridge_is_the_least_that_lets_values_settle(part):
+    """By the literal iteration of regressions from an error of one, in the oracle."""
+    S, a, r, after, ends, _ = moves()
+    chance = np.tile([1 - part, part], (len(S), 1))
+    found = evaluate_policy((S, a, r, after, ends), chances(part), kernel="rbf", gamma=1.0, action_gamma=None,
+                            discount=GAMMA, random_state=0).model  # fmt: skip
+    growth = [
+        oracles.feedback_of_values(RBF, elements_of(found), S, a, after, ends, chance, GAMMA, alpha)
+        for alpha in (found.alpha, found.alpha / 2)
+    ]
+    assert growth[0] <= (1 + GAMMA) / 2
+    assert found.alpha == 0.1 or growth[1] > (1 + GAMMA) / 2
+
+
+def test_transitions_of_another_policy_can_take_a_larger_ridge():
+    """Baird's pattern: values of 0 and 1 lean on one kernel, 1 leads to itself, and is seen once in twenty times.
+
+    With little ridge the regression of the next values on the kernels multiplies errors by more than one.
+    """
+    S = np.concatenate([np.full(190, 1.0), np.full(10, 2.0)])[:, None]
+    after, a, ends = np.full((200, 1), 2.0), np.zeros(200, int), np.zeros(200, bool)
+    S, after = np.concatenate([S, [[2.0]]]), np.concatenate([after, [[9.0]]])
+    a, ends = np.append(a, 0), np.append(ends, True)
+    found = evaluate_policy((S, a, -np.ones(201), after, ends), lambda X: np.zeros(len(X), int), kernel="rbf",
+                            gamma=0.05, max_basis=1, discount=0.99, actions=1, random_state=0).model  # fmt: skip
+    one = oracles.kernel_function("rbf", 0.05, dtype=float)
+
+    def growth(alpha):
+        chance = np.ones((201, 1))
+        elements = found.basis_vectors_[:, :1], np.zeros(1, int)
+        return oracles.feedback_of_values(one, elements, S, a, after, ends, chance, 0.99, alpha)
+
+    assert found.alpha > 0.1
+    assert growth(found.alpha) <= 0.995 < growth(found.alpha / 2)
 
 
 def test_it_finds_the_best_policy():
