@@ -235,18 +235,8 @@ def returns(task: Task, Q: Callable[..., np.ndarray], seed: int, episodes: int =
     return float(total.mean())
 
 
-#: Of KernelLSPI, for both sizes. CartPole's is the best of 27 draws on three tuning seeds of 5,000 transitions; the
-#: others are not searched.
-POLICIES = {
-    "MountainCar-v0": {"kernel": "rbf", "width": 10.0, "alpha": 0.1, "epsilon": 0.1, "action_gamma": None,
-                       "rounds": 10},
-    "CartPole-v1": {"kernel": "matern32", "width": 4.0, "alpha": 3.0, "epsilon": 0.2, "action_gamma": 0.1, "rounds": 10,
-                    "max_iter": 3},
-    "Acrobot-v1": {"kernel": "matern52", "width": 4.0, "alpha": 1.0, "epsilon": 0.1, "action_gamma": 0.1, "rounds": 10,
-                   "max_iter": 3},
-    "Pendulum-v1": {"kernel": "matern52", "width": 4.0, "alpha": 0.3, "epsilon": 0.2, "action_gamma": 0.1, "rounds": 10,
-                    "max_iter": 5},
-}  # fmt: skip
+#: Of KernelLSPI, for all tasks and sizes: widths of states in units of a quarter of their range.
+POLICY = {"kernel": "matern52", "width": 4.0, "epsilon": 0.3, "action_gamma": 0.3, "max_iter": 10, "rounds": 10}
 #: Of DQN, those of RL Baselines3 Zoo; Pendulum, whose actions are continuous there, has Acrobot's.
 LIKE_ACROBOT = {"learning_rate": 6.3e-4, "batch_size": 128, "buffer_size": 50_000, "learning_starts": 0,
                 "target_update_interval": 250, "train_freq": 4, "gradient_steps": -1, "exploration_fraction": 0.12,
@@ -261,7 +251,7 @@ NETWORKS = {
     "Acrobot-v1": LIKE_ACROBOT,
     "Pendulum-v1": LIKE_ACROBOT,
 }  # fmt: skip
-FIXED = {"KernelLSPI": POLICIES, "DQN": NETWORKS}
+FIXED = {"KernelLSPI": dict.fromkeys(NETWORKS, POLICY), "DQN": NETWORKS}
 CONTROLLERS = {"KernelLSPI": lspi, "sarsa(lambda), tiles": tile_sarsa, "DQN": dqn}
 SARSA = {"step": [0.1, 0.3, 0.6, 1.0], "decay": [0.0, 0.5, 0.9], "explore": [0.0, 0.1]}
 
@@ -285,7 +275,7 @@ def control(run: Run) -> Iterator[Line]:
             def tuned(p: dict[str, Any], f: Any = greedy) -> float:
                 return -float(np.mean([f(900 + i, 10_000 + 100 * i, sizes[0], p) for i in range(3)]))
 
-            best = chosen(SARSA, budget, tuned) if method is tile_sarsa else FIXED[name].get(task.name, {})
+            best = chosen(SARSA, budget, tuned) if method is tile_sarsa else FIXED[name][task.name]
             for n in sizes:
                 count = min(seeds, 5) if method is dqn else seeds  # networks take minutes
                 found, seconds = timed(lambda s, n=n, f=greedy, p=best: f(s, 50_000 + 100 * s, n, p), count)
@@ -345,7 +335,7 @@ def off_policy(run: Run) -> Iterator[Line]:
         for n in run.choose([500], [1000], [1000, 5000]):
             sets = [batch(task, n, ACTED, np.random.default_rng(300 + seed)) for seed in range(seeds)]
             for name, method in OFF_POLICY.items():
-                if not run.wants(f"{task.name} {name}"):
+                if not run.wants(f"{task.name} {n} {name}"):
                     continue
                 asked = partial(method, task, chance=chance, first=first, rounds=rounds)
                 found, seconds = timed(lambda seed, f=asked, sets=sets: f(data=sets[seed], seed=seed), seeds)

@@ -95,8 +95,8 @@ def evaluate_policy(
         Part of such intervals that should contain the value.
     n_bootstrap : int, default=100
     kernel, gamma, action_gamma, alpha, max_basis, novelty_tol, random_state
-        As in :class:`KernelLSPI`.  What is learned of an action counts for the others unless ``action_gamma=None``: few
-        transitions show the actions of the policy everywhere.
+        As in :class:`KernelLSPI`; ``model.alpha`` is the ridge that "stable" has chosen.  What is learned of an action
+        counts for the others unless ``action_gamma=None``: few transitions show the actions of the policy everywhere.
 
     Returns
     -------

@@ -59,9 +59,9 @@ class KernelLSPI(IterationParameters, Estimator):
     """Least-squares policy iteration on a small basis of kernels over states and actions.
 
     Q(s, a), the discounted rewards that follow action a in state s, is the fixed point of LSTD on one basis; the policy
-    takes the action of the largest Q, and is evaluated again from the same transitions until it stays.  The Q it follows
-    is the mean over the evaluations, which ends the oscillation between a good policy and a bad one.  Transitions may
-    come from any policy.  No learning rate, no replay, no network.
+    takes the action of the largest Q, and is evaluated again from the same transitions until it stays.  The Q it
+    follows is the mean over the evaluations, unless a policy is the best for its own Q: policies oscillate otherwise.
+    Transitions may come from any policy.  No learning rate, no replay, no network.
 
     Parameters
     ----------
@@ -197,13 +197,14 @@ class KernelLSPI(IterationParameters, Estimator):
             policy = np.argmax(warm.q_values(batch.next_states), axis=1)
         self.changed_ = []
         feedback = stability(self, self.model_, rows)
+        mean = np.zeros(self.model_.n_basis_)
         for k in range(1, self.max_iter + 1):
             after = self._coding.rows(batch.next_states, policy)
             if feedback is not None:
                 ridge(self.model_, feedback.stable_ridge(after, batch.terminated, self.discount))
             self.model_.refit(rows, batch.rewards, after, terminated=batch.terminated)
             found = self.model_.dual_coef_
-            mean = found if k == 1 else mean + (found - mean) / k
+            mean = mean + (found - mean) / k
             for self.dual_coef_ in (found, mean):  # a policy that is the best for its own Q has that Q
                 better = np.argmax(self.q_values(batch.next_states), axis=1)
                 change = float(np.mean(better != policy))
@@ -355,8 +356,9 @@ def action_values(model: Any, batch: Batch, actions: Array, rng: Any) -> tuple[K
         kernel, rows, np.arange(n), weight=np.ones(n), tol=float(model.novelty_tol), max_basis=most,
         block=min(64, max(1, most // 2)), seed=int(rng.randint(2**31 - 1)),
     )  # fmt: skip
+    alpha = LEAST if model.alpha == "stable" else model.alpha
     values = KernelLSTD(
-        kernel=model.kernel, gamma=code.widths, alpha=LEAST if model.alpha == "stable" else model.alpha, discount=model.discount, basis=rows[np.sort(taken)],
+        kernel=model.kernel, gamma=code.widths, alpha=alpha, discount=model.discount, basis=rows[np.sort(taken)],
         uncertainty=False,
     )  # fmt: skip
     begin(values, rows)
