@@ -287,15 +287,15 @@ def control(run: Run) -> Iterator[Line]:
     if not have("stable_baselines3"):
         yield "DQN was skipped, without stable-baselines3."
     yield (
-        f"Transitions from the task's own starting states; {seeds} seeds, of DQN {min(seeds, 5)} at most. sarsa has the "
+        f"Transitions from the task's own starting states; {seeds} seeds, of DQN {min(seeds, 5)}. sarsa has the "
         f"best of {budget} draws from a grid, judged on three other seeds of {sizes[0]:,} transitions; KernelLSPI one "
-        "setting (matern52, alpha='stable', mean action values) found on three other seeds of CartPole, but on "
-        "MountainCar the better of two widths and two epsilons on four; DQN (stable-baselines3, on one thread) the "
-        "settings of RL Baselines3 Zoo, found for 50,000 to 120,000 transitions, and on Pendulum Acrobot's. More is "
-        "better everywhere: MountainCar and Acrobot pay -1 a step until they arrive (-200 and -500 at worst), CartPole "
-        "1 a step until it falls (500 at best), Pendulum minus its distance from standing still; its torques are -2, 0 "
-        "and 2. KernelLSPI keeps at most 300 kernels for all of Q(s, a). On CartPole KernelLSPI and sarsa learn from -1 "
-        "at the end in place of 1 a step. The seconds contain the simulation and the greedy episodes."
+        "setting found on three other seeds of CartPole, but on MountainCar the better of two on three or four; DQN "
+        "(stable-baselines3, on one thread) the settings of RL Baselines3 Zoo, found for 50,000 to 120,000 "
+        "transitions, and on Pendulum Acrobot's. More is better everywhere: MountainCar and Acrobot pay -1 a step "
+        "until they arrive (-200 and -500 at worst), CartPole 1 a step until it falls (500 at best), Pendulum minus "
+        "its distance from standing still; its torques are -2, 0 and 2. KernelLSPI keeps at most 300 kernels for all "
+        "of Q(s, a). On CartPole KernelLSPI and sarsa learn from -1 at the end in place of 1 a step. The seconds "
+        "contain the simulation and the greedy episodes."
     )
 
 
