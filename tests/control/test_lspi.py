@@ -8,6 +8,7 @@ import numpy as np
 import oracles
 import pytest
 from kernsift import KernelLSPI, _core, evaluate_policy, load
+from kernsift.control import lspi
 from kernsift.control.stable import Feedback
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -214,6 +215,31 @@ def test_it_is_an_estimator_that_is_saved(tmp_path):
         np.testing.assert_array_equal(other.actions_, model.actions_)
     with pytest.raises(ValueError, match="S has 2 features, but KernelLSPI is expecting 1"):
         model.q_values(np.zeros((3, 2)))
+
+
+@pytest.mark.parametrize(("earned", "kept"), [([9, 1, 4, 2, 3], 1), ([9, 1, 2, 3, 3], 3), ([9, 4, 2, 3, 1], 0)])
+def test_the_policy_that_earned_most_is_kept(monkeypatch, earned, kept):
+    """The first round acts at random and has no policy; of equals the later one, which has seen more."""
+    fits, fit, said = [], KernelLSPI._fit, iter(earned)
+
+    def recorded(self, *given):
+        fit(self, *given)
+        fits.append(self.q_values(EVERY))
+
+    monkeypatch.setattr(KernelLSPI, "_fit", recorded)
+    monkeypatch.setattr(lspi, "mean_return", lambda parts, discount: next(said))
+    model = estimator(actions=2, alpha=1e-2).learn(Walk(), 500, rounds=5)
+    assert len(fits) == 4  # a last policy would never act
+    np.testing.assert_array_equal(model.q_values(EVERY), fits[kept])
+
+
+def test_what_a_round_earned_is_the_mean_of_its_episodes():
+    r, no = np.array([1.0, 2.0, 4.0, 8.0, 16.0]), np.zeros(5, bool)
+    ends, last = np.array([0, 1, 0, 0, 0], bool), np.array([0, 0, 0, 0, 1], bool)
+    parts = {"rewards": r, "terminated": ends, "truncated": last}
+    assert lspi.mean_return(parts, 0.5) == 2.0  # 1 + 2/2; that which was cut is left out
+    assert lspi.mean_return({**parts, "terminated": ends | last, "truncated": no}, 0.5) == (2 + 4 + 4 + 4) / 2
+    assert lspi.mean_return({**parts, "terminated": no}, 1.0) == 31.0
 
 
 # --- off-policy evaluation

@@ -226,6 +226,8 @@ class KernelLSPI(IterationParameters, Estimator):
     ) -> Self:
         """Collect transitions from an environment in rounds, each by the policy that all before have led to.
 
+        The policy that has earned most in its round is kept: a later one may be worse, and only acting shows it.
+
         Parameters
         ----------
         env : object with gymnasium's ``reset`` and ``step``
@@ -244,13 +246,20 @@ class KernelLSPI(IterationParameters, Estimator):
         rng = random_numbers(self.random_state)
         with transaction(self, *self._former) as new:
             known: dict[str, Array] = {}
-            before = None
+            before, best, most = None, None, -np.inf
             for each in range(rounds):
                 count = (each + 1) * n_transitions // rounds - each * n_transitions // rounds
                 found = new._collect(env, count, self.epsilon, rng, reward, random=before is None)
+                earned = mean_return(found, self.discount)
+                if before is not None and earned >= most:
+                    best, most = before, earned
                 known = {k: np.concatenate([known[k], v]) if known else v for k, v in found.items()}
-                new._fit(known, before)
-                before = at_this_moment(new)
+                if each + 1 < rounds or best is None:
+                    new._fit(known, before)
+                    before = at_this_moment(new)
+            if best is not None:
+                for name in self._former:
+                    setattr(new, name, getattr(best, name))
         return self
 
     def collect(
@@ -342,6 +351,14 @@ class KernelLSPI(IterationParameters, Estimator):
         s : array-like of shape (n_features,)
         """
         return self.predict(np.asarray(s, dtype=np.float64)[None])[0]
+
+
+def mean_return(parts: dict[str, Array], discount: float) -> float:
+    """Discounted rewards of an episode, on average; the last one counts if it ended or there is no other."""
+    ends = np.flatnonzero(parts["terminated"] | parts["truncated"]) + 1
+    cut = len(ends) > 1 and not parts["terminated"][-1]
+    episodes = np.split(parts["rewards"], ends[:-1])[: len(ends) - cut]
+    return float(np.mean([rewards @ discount ** np.arange(len(rewards)) for rewards in episodes]))
 
 
 def action_values(model: Any, batch: Batch, actions: Array, rng: Any) -> tuple[KernelLSTD, Coding]:
