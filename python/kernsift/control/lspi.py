@@ -355,7 +355,7 @@ class KernelLSPI(IterationParameters, Estimator):
 
 def mean_return(parts: dict[str, Array], discount: float) -> float:
     """Discounted rewards of an episode, on average; the last one counts if it ended or there is no other."""
-    ends = np.flatnonzero(parts["terminated"] | parts["truncated"]) + 1
+    ends = np.flatnonzero(np.logical_or(parts["terminated"], parts["truncated"])) + 1
     cut = len(ends) > 1 and not parts["terminated"][-1]
     episodes = np.split(parts["rewards"], ends[:-1])[: len(ends) - cut]
     return float(np.mean([rewards @ discount ** np.arange(len(rewards)) for rewards in episodes]))
