@@ -40,6 +40,17 @@ class Task:
     def make(self, **more: Any) -> Any:
         return Numbered(gym().make(self.name, **more), self.given)
 
+    def listed(self) -> Any:
+        """The task for those who need an environment of gymnasium."""
+
+        class Listed(gym().ActionWrapper):
+            action_space = gym().spaces.Discrete(len(self.given))
+
+            def action(_, number: Any) -> Any:
+                return self.given[int(number)]
+
+        return Listed(gym().make(self.name))
+
     def scaled(self, states: Array) -> Array:
         return np.clip((states - self.low) / (self.high - self.low), 0, 1)
 

@@ -7,7 +7,9 @@ import pickle
 import numpy as np
 import oracles
 import pytest
-from kernsift import KernelLSPI, evaluate_policy, load
+from kernsift import KernelLSPI, _core, evaluate_policy, load
+from kernsift.control import lspi
+from kernsift.control.stable import Feedback
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -57,20 +59,72 @@ def elements_of(values):
     return vectors[:, :1], vectors[:, 1:].argmax(axis=1)
 
 
+def dense_values(kernel, model, moved, policy):
+    """Q of a policy on the kernels of a model, by the dense equations, of `EVERY` state and the next ones."""
+    S, a, r, after, ends, _ = moved
+    function = oracles.kernel_function(kernel, 1.0, dtype=float)
+    elements = elements_of(model.model_)
+    w = oracles.dense_action_values(function, elements, S, a, r, after, ends, np.eye(2)[policy], GAMMA, 1e-2)
+    block = oracles.block_kernel(function)
+    return [np.stack([block((x, np.full(len(x), b)), elements) @ w for b in (0, 1)], axis=1) for x in (EVERY, after)]
+
+
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian", "matern32", "matern52"])
 def test_action_values_are_the_dense_fixed_point_of_their_policy(kernel):
     """The policy has stayed, so Q is LSTD-Q of its own best actions; at most 1e-9, as for V."""
-    S, a, r, after, ends, cuts = moves()
-    model = estimator(kernel=kernel).fit((S, a, r, after, ends, cuts))
+    moved = moves()
+    model = estimator(kernel=kernel).fit(moved)
     assert model.changed_[-1] == 0
     assert model.n_iter_ == len(model.changed_) < 20
-    function = oracles.kernel_function(kernel, 1.0, dtype=float)
-    elements = elements_of(model.model_)
-    chance = np.eye(2)[model.q_values(after).argmax(axis=1)]
-    w = oracles.dense_action_values(function, elements, S, a, r, after, ends, chance, GAMMA, 1e-2)
-    block = oracles.block_kernel(function)
-    expected = np.stack([block((EVERY, np.full(N, b)), elements) @ w for b in (0, 1)], axis=1)
+    expected, _ = dense_values(kernel, model, moved, model.q_values(moved[3]).argmax(axis=1))
     np.testing.assert_allclose(model.q_values(EVERY), expected, atol=1e-9)
+
+
+def test_until_then_they_are_the_mean_of_those_of_all_policies():
+    """Each policy is the best for the mean so far, so fits of 1, 2, ... evaluations follow from one another."""
+    moved = moves(20)
+    mean = estimator(max_iter=1).fit(moved)
+    for k in range(2, 6):
+        policy = mean.q_values(moved[3]).argmax(axis=1)
+        after = estimator(max_iter=k).fit(moved)
+        new, ahead = dense_values("rbf", mean, moved, policy)
+        assert after.n_iter_ == k
+        assert (ahead.argmax(axis=1) != policy).any()  # not the best policy for its own values
+        np.testing.assert_allclose(after.q_values(EVERY), ((k - 1) * mean.q_values(EVERY) + new) / k, atol=1e-9)
+        mean = after
+
+
+@pytest.mark.parametrize("part", [0.3, 1.0])
+def test_the_stable_ridge_is_the_least_that_lets_values_settle(part):
+    """By the literal iteration of regressions from an error of one, in the oracle."""
+    S, a, r, after, ends, _ = moves()
+    chance = np.tile([1 - part, part], (len(S), 1))
+    found = evaluate_policy((S, a, r, after, ends), chances(part), kernel="rbf", gamma=1.0, action_gamma=None,
+                            discount=GAMMA, random_state=0).model  # fmt: skip
+    growth = [
+        oracles.feedback_of_values(RBF, elements_of(found), S, a, after, ends, chance, GAMMA, alpha)
+        for alpha in (found.alpha, found.alpha / 2)
+    ]
+    assert growth[0] <= (1 + GAMMA) / 2
+    assert found.alpha == 0.1 or growth[1] > (1 + GAMMA) / 2
+
+
+def test_transitions_of_another_policy_can_take_a_larger_ridge():
+    """Tsitsiklis and Van Roy: two states lean on one kernel, and the second, which leads to itself, is seen rarely.
+
+    By hand: the regression of the next values multiplies an error by discount (190 p + 10) / (190 p² + 10 + alpha).
+    """
+    p = np.exp(-0.5)
+    kernel = _core.Kernel("rbf", np.array([0.5]), 3, 1.0, np.zeros(1))
+    rows, after = np.append(np.ones(190), np.full(10, 2.0))[:, None], np.full((200, 1), 2.0)
+    feedback = Feedback(kernel, np.array([[2.0]]), rows)
+    found = feedback.stable_ridge(after, np.zeros(200, bool), 0.99)
+
+    def growth(alpha):
+        return 0.99 * (190 * p + 10) / (190 * p**2 + 10 + alpha)
+
+    assert growth(found) <= 0.995 < growth(found / 2)
+    assert feedback.stable_ridge(after, np.ones(200, bool), 0.99) == 0.1
 
 
 def test_it_finds_the_best_policy():
@@ -161,6 +215,31 @@ def test_it_is_an_estimator_that_is_saved(tmp_path):
         np.testing.assert_array_equal(other.actions_, model.actions_)
     with pytest.raises(ValueError, match="S has 2 features, but KernelLSPI is expecting 1"):
         model.q_values(np.zeros((3, 2)))
+
+
+@pytest.mark.parametrize(("earned", "kept"), [([9, 1, 4, 2, 3], 1), ([9, 1, 2, 3, 3], 3), ([9, 4, 2, 3, 1], 0)])
+def test_the_policy_that_earned_most_is_kept(monkeypatch, earned, kept):
+    """The first round acts at random and has no policy; of equals the later one, which has seen more."""
+    fits, fit, said = [], KernelLSPI._fit, iter(earned)
+
+    def recorded(self, *given):
+        fit(self, *given)
+        fits.append(self.q_values(EVERY))
+
+    monkeypatch.setattr(KernelLSPI, "_fit", recorded)
+    monkeypatch.setattr(lspi, "mean_return", lambda parts, discount: next(said))
+    model = estimator(actions=2, alpha=1e-2).learn(Walk(), 500, rounds=5)
+    assert len(fits) == 4  # a last policy would never act
+    np.testing.assert_array_equal(model.q_values(EVERY), fits[kept])
+
+
+def test_what_a_round_earned_is_the_mean_of_its_episodes():
+    r, no = np.array([1.0, 2.0, 4.0, 8.0, 16.0]), np.zeros(5, bool)
+    ends, last = np.array([0, 1, 0, 0, 0], bool), np.array([0, 0, 0, 0, 1], bool)
+    parts = {"rewards": r, "terminated": ends, "truncated": last}
+    assert lspi.mean_return(parts, 0.5) == 2.0  # 1 + 2/2; that which was cut is left out
+    assert lspi.mean_return({**parts, "terminated": ends | last, "truncated": no}, 0.5) == (2 + 4 + 4 + 4) / 2
+    assert lspi.mean_return({**parts, "terminated": no}, 1.0) == 31.0
 
 
 # --- off-policy evaluation

@@ -47,6 +47,7 @@ from .lstd import (
     dense_action_values,
     dense_lstd,
     dense_transitions,
+    feedback_of_values,
     gptd,
     projected_error,
 )
@@ -107,6 +108,7 @@ __all__ = [
     "dense_transitions",
     "engel_krls",
     "exhaustive_selection",
+    "feedback_of_values",
     "gptd",
     "householder_qr",
     "kernel_function",

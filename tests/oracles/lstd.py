@@ -337,3 +337,20 @@ def dense_action_values(
     )  # of the next state's features
     H = Z - discount * np.where(terminated, 0.0, 1.0)[:, None] * expected
     return np.linalg.solve(Z.T @ H + alpha * k(elements, elements), Z.T @ rewards)
+
+
+def feedback_of_values(kernel, elements, states, actions, after, terminated, chance, discount, alpha) -> float:
+    """What 4,000 regressions of the discounted next values multiply an error of the values by, each, in the end."""
+    k = block_kernel(kernel)
+    Z, K = k((states, actions), elements), k(elements, elements)
+    ahead = sum(chance[:, [a]] * k((after, np.full(len(after), a)), elements) for a in range(chance.shape[1]))
+    ahead = discount * np.where(terminated, 0.0, 1.0)[:, None] * ahead
+    error, growth = np.random.default_rng(0).normal(size=len(K)), 0.0
+    for step in range(4000):
+        error = np.linalg.solve(Z.T @ Z + alpha * K, Z.T @ (ahead @ error))
+        size = float(np.linalg.norm(error))
+        if size == 0.0:
+            return 0.0
+        growth += np.log(size) if step >= 2000 else 0.0  # complex pairs turn: the mean of many steps
+        error /= size
+    return float(np.exp(growth / 2000))

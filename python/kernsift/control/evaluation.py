@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +15,7 @@ from ..base.left_out import normal_quantile
 from ..base.types import GammaSetting, KernelName, RandomState
 from ..base.validation import check_array
 from ..stream.lstd import KernelLSTD
-from .lspi import KernelLSPI, action_values
+from .lspi import KernelLSPI, action_values, begin, ridge, stability
 from .pairs import Batch, Coding, check_batch, declared, named_parts, numbers_of_actions
 
 
@@ -65,8 +65,8 @@ def evaluate_policy(
     kernel: KernelName = "matern52",
     gamma: GammaSetting | float | ArrayLike = "standard",
     action_gamma: float | None = 0.3,
-    alpha: float = 0.1,
-    max_basis: int = 800,
+    alpha: float | Literal["stable"] = "stable",
+    max_basis: int = 500,
     novelty_tol: float = 1e-3,
     random_state: RandomState = None,
 ) -> PolicyValue:
@@ -95,8 +95,8 @@ def evaluate_policy(
         Part of such intervals that should contain the value.
     n_bootstrap : int, default=100
     kernel, gamma, action_gamma, alpha, max_basis, novelty_tol, random_state
-        As in :class:`KernelLSPI`.  What is learned of an action counts for the others unless ``action_gamma=None``: few
-        transitions show the actions of the policy everywhere.
+        As in :class:`KernelLSPI`; ``model.alpha`` is the ridge that "stable" has chosen.  What is learned of an action
+        counts for the others unless ``action_gamma=None``: few transitions show the actions of the policy everywhere.
 
     Returns
     -------
@@ -143,7 +143,10 @@ def evaluate_policy(
     pairs = _Pairs(batch, code, _probabilities(policy, batch.next_states, known))
     asked, chance = _expanded(code, first, _probabilities(policy, first, known))
     chance /= len(first)
-    _begin_again(values, pairs)
+    begin(values, pairs.rows)
+    feedback = stability(model, values, pairs.rows, pairs.weight)
+    if feedback is not None:
+        ridge(values, feedback.stable_ridge(pairs.after, pairs.terminated, discount))
     pairs.solve(values)
     if interval == "posterior":
         value, variance = values._core.mean(asked, chance)
@@ -156,7 +159,7 @@ def evaluate_policy(
         raise ValueError(f"n_bootstrap={n_bootstrap!r} must be 2 or more")
     episode = np.concatenate([[0], np.cumsum(ends[:-1])])
     again = KernelLSTD(**values.get_params(deep=False))
-    _begin_again(again, pairs)
+    begin(again, pairs.rows)
     drawn = np.empty(n_bootstrap)
     for k in range(n_bootstrap):
         pairs.solve(again, rng.exponential(size=episode[-1] + 1)[episode])
@@ -181,11 +184,6 @@ class _Pairs:
         """The fixed point for all of them, with a weight for each transition."""
         weight = self.weight if weight is None else self.weight * weight[self.which]
         values.refit(self.rows, self.rewards, self.after, terminated=self.terminated, importance=weight)
-
-
-def _begin_again(values: KernelLSTD, pairs: _Pairs) -> None:
-    """The model without transitions, with the parameters it has now."""
-    values.fit(pairs.rows[:1], pairs.rewards[:1], pairs.after[:1], terminated=[True])
 
 
 def _expanded(code: Coding, states: Array, probabilities: Array) -> tuple[Array, Array]:

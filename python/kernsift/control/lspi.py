@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,6 +28,7 @@ from ..base.validation import (
 )
 from ..stream.lstd import KernelLSTD
 from .pairs import KERNELS, PARTS, Batch, Coding, check_batch, coding, declared, named_parts
+from .stable import LEAST, Feedback
 
 
 @parameters
@@ -36,7 +37,7 @@ class ActionValueParameters(KernelParameters):
 
     kernel: KernelName = parameter(set(KERNELS), default="rbf")
     gamma: GammaSetting | float | ArrayLike = parameter(set(SCALES), POSITIVE, "array-like", default="standard")
-    alpha: float = parameter(POSITIVE, default=0.1)
+    alpha: float | Literal["stable"] = parameter({"stable"}, POSITIVE, default="stable")
     discount: float = parameter(Interval(Real, 0, 1, closed="both"), default=0.99)
     actions: ArrayLike | int | None = parameter("array-like", COUNT, None, default=None)
     action_gamma: float | None = parameter(NOT_NEGATIVE, None, default=None)
@@ -58,16 +59,18 @@ class KernelLSPI(IterationParameters, Estimator):
     """Least-squares policy iteration on a small basis of kernels over states and actions.
 
     Q(s, a), the discounted rewards that follow action a in state s, is the fixed point of LSTD on one basis; the policy
-    takes the action of the largest Q, and is evaluated again from the same transitions until it stays.  Transitions may
-    come from any policy.  No learning rate, no replay, no network.
+    takes the action of the largest Q, and is evaluated again from the same transitions until it stays.  The Q it
+    follows is the mean over the evaluations, unless a policy is the best for its own Q: policies oscillate otherwise.
+    Transitions may come from any policy.  No learning rate, no replay, no network.
 
     Parameters
     ----------
     kernel : {"rbf", "laplacian", "matern32", "matern52"}, default="rbf"
     gamma : float, array of shape (n_features,), "scale", "standard" or "median", default="standard"
         Width of the kernel over states.  "standard" makes the units of the features play no part.
-    alpha : float, default=0.1
-        Ridge, positive.
+    alpha : float or "stable", default="stable"
+        Ridge, positive.  "stable": for each policy the least of 0.1, 0.2, 0.4, ... with which errors of the values of
+        next states, fed back by the kernels again and again, add up to at most twice 1 / (1 - discount).
     discount : float in [0, 1], default=0.99
     actions : int, array-like or None, default=None
         The actions there are: how many (0, 1, ...), or a list of them, numbers, texts or rows of numbers.  None: those
@@ -94,7 +97,11 @@ class KernelLSPI(IterationParameters, Estimator):
     actions_ : ndarray
         The actions, in the order of the columns of ``q_values``.
     model_ : KernelLSTD
-        Q, of rows of a state and the code of an action.
+        Q of the policy evaluated last, of rows of a state and the code of an action.
+    dual_coef_ : ndarray of shape (n_basis,)
+        Coefficients of the mean Q, on the kernels of ``model_``.
+    alpha_ : float
+        Ridge of the last evaluation.
     n_iter_ : int
         Evaluations of the last fit.
     changed_ : list of float
@@ -145,10 +152,14 @@ class KernelLSPI(IterationParameters, Estimator):
 
     actions_: Array
     model_: KernelLSTD
+    dual_coef_: Array
+    alpha_: float
     n_basis_: int
     _former: ClassVar[tuple[str, ...]] = (
         "actions_",
         "model_",
+        "dual_coef_",
+        "alpha_",
         "_coding",
         "n_iter_",
         "changed_",
@@ -185,15 +196,25 @@ class KernelLSPI(IterationParameters, Estimator):
         else:
             policy = np.argmax(warm.q_values(batch.next_states), axis=1)
         self.changed_ = []
-        for _ in range(self.max_iter):
+        feedback = stability(self, self.model_, rows)
+        mean = np.zeros(self.model_.n_basis_)
+        for k in range(1, self.max_iter + 1):
             after = self._coding.rows(batch.next_states, policy)
+            if feedback is not None:
+                ridge(self.model_, feedback.stable_ridge(after, batch.terminated, self.discount))
             self.model_.refit(rows, batch.rewards, after, terminated=batch.terminated)
-            better = np.argmax(self.q_values(batch.next_states), axis=1)
-            self.changed_.append(float(np.mean(better != policy)))
+            found = self.model_.dual_coef_
+            mean = mean + (found - mean) / k
+            for self.dual_coef_ in (found, mean):  # a policy that is the best for its own Q has that Q
+                better = np.argmax(self.q_values(batch.next_states), axis=1)
+                change = float(np.mean(better != policy))
+                if change <= self.tol:
+                    break
             policy = better
-            if self.changed_[-1] <= self.tol:
+            self.changed_.append(change)
+            if change <= self.tol:
                 break
-        self.n_iter_, self.n_basis_ = len(self.changed_), self.model_.n_basis_
+        self.n_iter_, self.n_basis_, self.alpha_ = len(self.changed_), self.model_.n_basis_, self.model_.alpha
 
     def learn(
         self,
@@ -204,6 +225,8 @@ class KernelLSPI(IterationParameters, Estimator):
         reward: Callable[..., float] | None = None,
     ) -> Self:
         """Collect transitions from an environment in rounds, each by the policy that all before have led to.
+
+        The policy that has earned most in its round is kept: a later one may be worse, and only acting shows it.
 
         Parameters
         ----------
@@ -223,13 +246,20 @@ class KernelLSPI(IterationParameters, Estimator):
         rng = random_numbers(self.random_state)
         with transaction(self, *self._former) as new:
             known: dict[str, Array] = {}
-            before = None
+            before, best, most = None, None, -np.inf
             for each in range(rounds):
                 count = (each + 1) * n_transitions // rounds - each * n_transitions // rounds
                 found = new._collect(env, count, self.epsilon, rng, reward, random=before is None)
+                earned = mean_return(found, self.discount)
+                if before is not None and earned >= most:
+                    best, most = before, earned
                 known = {k: np.concatenate([known[k], v]) if known else v for k, v in found.items()}
-                new._fit(known, before)
-                before = at_this_moment(new)
+                if each + 1 < rounds or best is None:
+                    new._fit(known, before)
+                    before = at_this_moment(new)
+            if best is not None:
+                for name in self._former:
+                    setattr(new, name, getattr(best, name))
         return self
 
     def collect(
@@ -298,7 +328,9 @@ class KernelLSPI(IterationParameters, Estimator):
         states = check_array(S, dtype=np.float64, order="C", input_name="S")
         if states.shape[1] != self.n_features_in_:
             raise ValueError(f"S has {states.shape[1]} features, but KernelLSPI is expecting {self.n_features_in_}")
-        values: Array = self.model_.predict(self._coding.all_rows(states))
+        rows = self._coding.all_rows(states)
+        kernel, vectors = self.model_._core.kernel, self.model_.basis_vectors_
+        values: Array = kernel.expand(vectors, self.dual_coef_[:, None], np.zeros(1), rows)
         return values.reshape(len(states), -1)
 
     def predict(self, S: ArrayLike) -> Array:
@@ -321,6 +353,14 @@ class KernelLSPI(IterationParameters, Estimator):
         return self.predict(np.asarray(s, dtype=np.float64)[None])[0]
 
 
+def mean_return(parts: dict[str, Array], discount: float) -> float:
+    """Discounted rewards of an episode, on average; the last one counts if it ended or there is no other."""
+    ends = np.flatnonzero(np.logical_or(parts["terminated"], parts["truncated"])) + 1
+    cut = len(ends) > 1 and not parts["terminated"][-1]
+    episodes = np.split(parts["rewards"], ends[:-1])[: len(ends) - cut]
+    return float(np.mean([rewards @ discount ** np.arange(len(rewards)) for rewards in episodes]))
+
+
 def action_values(model: Any, batch: Batch, actions: Array, rng: Any) -> tuple[KernelLSTD, Coding]:
     """Q = 0 on kernels chosen among the states and actions of a batch, with the model's parameters."""
     n = len(batch.states)
@@ -333,9 +373,26 @@ def action_values(model: Any, batch: Batch, actions: Array, rng: Any) -> tuple[K
         kernel, rows, np.arange(n), weight=np.ones(n), tol=float(model.novelty_tol), max_basis=most,
         block=min(64, max(1, most // 2)), seed=int(rng.randint(2**31 - 1)),
     )  # fmt: skip
+    alpha = LEAST if model.alpha == "stable" else model.alpha
     values = KernelLSTD(
-        kernel=model.kernel, gamma=code.widths, alpha=model.alpha, discount=model.discount, basis=rows[np.sort(taken)],
+        kernel=model.kernel, gamma=code.widths, alpha=alpha, discount=model.discount, basis=rows[np.sort(taken)],
         uncertainty=False,
     )  # fmt: skip
-    first = rows[:1]
-    return values.partial_fit(first, np.zeros(1), first, terminated=[True]), code
+    begin(values, rows)
+    return values, code
+
+
+def begin(values: KernelLSTD, rows: Array) -> None:
+    """The model without transitions, with the parameters it has now."""
+    values.fit(rows[:1], np.zeros(1), rows[:1], terminated=[True])
+
+
+def stability(model: Any, values: KernelLSTD, rows: Array, weight: Array | None = None) -> Feedback | None:
+    """What chooses the ridge, where it is not given."""
+    return Feedback(values._core.kernel, values.basis_vectors_, rows, weight) if model.alpha == "stable" else None
+
+
+def ridge(values: KernelLSTD, alpha: float) -> None:
+    """Begin again with this ridge."""
+    if alpha != values.alpha:
+        begin(values.set_params(alpha=alpha), values.basis_vectors_)
