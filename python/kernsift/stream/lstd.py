@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral, Real
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -67,14 +67,14 @@ class KernelLSTD(KernelParameters, CoreModel):
         Relative to the mean square of the rewards so far; not used by admission="novelty".
     admission : {"product", "two-part", "per-sample", "novelty"}, default="novelty"
         Which novel states become kernels.  The rules that ask for usefulness can leave out states whose value later
-        hangs on others alone, and with a small ridge the fixed point is then badly determined (``bench/rl``).
+        hangs on others alone, and with a small ridge the fixed point is then badly determined.
     criterion : {"lstd", "brm"}, default="lstd"
         The fixed point of temporal differences, or the minimum of the squared Bellman residuals |r + gV(s') - V(s)|²
         (biased where transitions are random).  Usefulness and pruning scores are exact changes of the cost for "brm";
         "lstd" minimises no cost, and they are analogues of the same form.
     solver : {"lstd", "lspe"}, default="lstd"
         "lspe" is LSPE(λ) [3]_: a step towards the same fixed point with every transition, by a symmetric matrix that is
-        never near singular.  The dictionary is the same.  ``fit`` and ``refit`` take steps until nothing changes.
+        never near singular; ``fit`` and ``refit`` take steps until nothing changes.
     forgetting : float in (0, 1], default=1.0
         What the past keeps with each transition; the rest is a step back to the prior, V = 0.  Excludes ``refit`` and
         solver="lspe".
@@ -91,10 +91,8 @@ class KernelLSTD(KernelParameters, CoreModel):
     ----------
     basis_vectors_, dual_coef_ : ndarray
         The model: V(s) = Σᵢ dual_coef_[i] k(basis_vectors_[i], s).
-    basis_indices_ : ndarray of shape (n_basis_,)
-        Numbers of the transitions the kernels' centres came from.
-    basis_is_next_ : ndarray of bool, shape (n_basis_,)
-        Whether a centre is the transition's s' rather than its s.
+    basis_indices_, basis_is_next_ : ndarray of shape (n_basis_,)
+        Numbers of the transitions the centres came from, and whether a centre is the transition's s' rather than its s.
     trace_ : ndarray of shape (n_basis_,)
         The eligibility trace z on the kernels.
     n_basis_, n_samples_seen_, n_refused_ : int
@@ -103,10 +101,6 @@ class KernelLSTD(KernelParameters, CoreModel):
         What became of the states.
     noise_variance_ : float
         Variance of the temporal differences about 0, the unit of all standard deviations.
-
-    See Also
-    --------
-    OnlineLSSVMRegressor : The same recursion for regression (``discount=0``).
 
     References
     ----------
@@ -401,6 +395,12 @@ class KernelLSTD(KernelParameters, CoreModel):
             core.seat(vectors)
         return core
 
+    @overload
+    def predict(self, S: ArrayLike, return_std: Literal[False] = False) -> Array: ...
+    @overload
+    def predict(self, S: ArrayLike, return_std: Literal[True]) -> tuple[Array, Array]: ...
+    @overload
+    def predict(self, S: ArrayLike, return_std: bool) -> Any: ...
     def predict(self, S: ArrayLike, return_std: bool = False) -> Any:
         """Return the value of each state, (n_states,).
 
@@ -408,9 +408,8 @@ class KernelLSTD(KernelParameters, CoreModel):
         ----------
         S : array-like of shape (n_states, n_features)
         return_std : bool, default=False
-            Also return the standard deviation of each value: that of GPTD (Engel, Mannor and Meir 2003) for
-            criterion="brm", and for "lstd" that of its solution under the same model of values and rewards (in which
-            where transitions lead is known).
+            Also return the standard deviation of each value: that of GPTD for criterion="brm", and for "lstd" that of
+            its solution under the same model, in which where transitions lead is known.
         """
         core = self._fitted()
         if not return_std:
