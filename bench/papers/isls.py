@@ -146,7 +146,7 @@ def draw(run: Run, name: str, found: list[Curve], dense: Curve) -> None:
             sizes = curve.sizes()
             ax.plot(sizes, [curve.rmse(n) for n in sizes], label=curve.name)
         ax.axhline(best, color="0.6", lw=1, label="dense")
-        ax.set_title(FIGURES[name].title, fontsize=9)
+        ax.set_title(FIGURES[name].title.partition(": ")[2])
         ax.set(xlabel="number of kernels", ylabel="RMSE", ylim=(0.9 * best, 5 * best), xscale="log")
         ax.legend()
 

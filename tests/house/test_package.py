@@ -224,6 +224,7 @@ def test_settings_cross_the_border_by_name():
         "exact_rows": 5,
         "forgetting": [1.0],
         "linear": [0.5, 0.25],
+        "bounded": True,
         "level": False,
         "on_full": "drop-oldest",
         "window": True,
@@ -245,6 +246,7 @@ def test_settings_cross_the_border_by_name():
         "variance": True,
         "lspe": False,
         "fixed": True,
+        "keep_last": 6,
     }
     for engine, settings in ((_core.OnlineLSSVM, online), (_core.KernelLSTD, lstd)):
         model = engine(kernel, **settings)
