@@ -246,13 +246,14 @@ def large_scale(run: Run) -> Iterator[Line]:
     for method in (LITERAL, FROZEN):
         gaps = {(n, m): t.error - FOREST[n, m][0][0] for (name, n, m), t in found.items() if name == method}
         above = [f"{n // 1000}k with {m}" for (n, m), gap in gaps.items() if gap > FOREST[n, m][0][1]]
-        said[method] = f"above the printed error by more than its spread at {', '.join(above) or 'no size'}"
+        sizes = ", ".join(above) or "no size"
+        said[method] = f"above the print by more than its spread at {sizes}, by {max(gaps.values()):.2g} points at most"
     yield (
         "A kernel enters when novelty times usefulness exceeds TOL2 var(y). What a full dictionary does has two "
         "readings. The text supports the first: it describes pruning, by which the newcomer enters and the least "
         f"useful kernel leaves, for ever. That is {said[LITERAL]}. A dictionary frozen when it is full (swap_until=1) "
-        f"is {said[FROZEN]}: the printed figures are those of freezing, so that line is counted, the other stands in "
-        "parentheses. 'One pass' is what `fit` does: new kernels exact on the last 500 rows (exact_rows) and no swaps "
+        f"is {said[FROZEN]}. Neither gives every figure; the line that is nearer at its worst is counted, that of "
+        "freezing, and the other stands in parentheses. 'One pass' is what `fit` does: new kernels exact on the last 500 rows (exact_rows) and no swaps "
         "after the first min(20 m, n/2) rows (swap_until), both fixed before these runs. The megabytes are the most in "
         "use during the fit above those before it: of the online methods they do not grow with the rows but for the "
         "targets and weights of scikit-learn's interface, of OLS they are 8 n m bytes and more."
