@@ -253,10 +253,11 @@ def large_scale(run: Run) -> Iterator[Line]:
         "readings. The text supports the first: it describes pruning, by which the newcomer enters and the least "
         f"useful kernel leaves, for ever. That is {said[LITERAL]}. A dictionary frozen when it is full (swap_until=1) "
         f"is {said[FROZEN]}. Neither gives every figure; the line that is nearer at its worst is counted, that of "
-        "freezing, and the other stands in parentheses. 'One pass' is what `fit` does: new kernels exact on the last 500 rows (exact_rows) and no swaps "
-        "after the first min(20 m, n/2) rows (swap_until), both fixed before these runs. The megabytes are the most in "
-        "use during the fit above those before it: of the online methods they do not grow with the rows but for the "
-        "targets and weights of scikit-learn's interface, of OLS they are 8 n m bytes and more."
+        "freezing, and the other stands in parentheses. 'One pass' is what `fit` does: new kernels exact on the last "
+        "500 rows (exact_rows) and no swaps after the first min(20 m, n/2) rows (swap_until), both fixed before these "
+        "runs. The megabytes are the most in use during the fit above those before it: of the online methods they do "
+        "not grow with the rows but for the targets and weights of scikit-learn's interface, of OLS they are 8 n m "
+        "bytes and more."
     )
     if not run.brief:
         draw_forest(run, found)
