@@ -205,7 +205,8 @@ class KernelLSPI(IterationParameters, Estimator):
             self.model_.refit(rows, batch.rewards, after, terminated=batch.terminated)
             found = self.model_.dual_coef_
             mean = mean + (found - mean) / k
-            for self.dual_coef_ in (found, mean):  # a policy that is the best for its own Q has that Q
+            for coef in (found, mean):  # a policy that is the best for its own Q has that Q
+                self.dual_coef_ = coef
                 better = np.argmax(self.q_values(batch.next_states), axis=1)
                 change = float(np.mean(better != policy))
                 if change <= self.tol:
