@@ -210,7 +210,6 @@ void OnlineModel::score_candidates(const Rows& X, VectorRef out) {
   const Basis& basis = state_.basis();
   PreparedRows prepared;
   Matrix W(basis.offset() + dictionary().padded(), kBlock);
-  const Vector nothing = Vector::Zero(n_outputs());
   for (Index first = 0; first < X.rows(); first += kBlock) {
     const Index count = std::min(kBlock, X.rows() - first);
     dictionary().kernel().prepare(X.middleRows(first, count), prepared);
@@ -218,7 +217,7 @@ void OnlineModel::score_candidates(const Rows& X, VectorRef out) {
     for (Index r = 0; r < count; ++r) {
       const Sample sample{X.row(first + r).data(), prepared, r, dictionary().kernel().self(prepared, r),
                           W.col(r).head(basis.dimension())};
-      const double delta = state_.look(sample.w, sample.k_self, nothing.data(), 1.0).delta;
+      const double delta = std::max(0.0, basis.distance(sample.w, sample.k_self));
       const double usefulness = state_.is_resolved(sample, delta) ? state_.look_exact(sample, delta) : 0.0;
       out[first + r] = usefulness > 0 && std::isfinite(usefulness) ? usefulness : 0.0;
     }
