@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "bind/bind.hpp"
+#include "core/base/names.hpp"
 #include "core/select/forward_noise.hpp"
 
 namespace kernsift {
@@ -11,9 +12,9 @@ namespace kernsift {
 namespace {
 
 Criterion criterion(const std::string& name) {
-  if (name == "residual") return Criterion::residual;
-  if (name == "error-reduction") return Criterion::error_reduction;
-  throw std::invalid_argument("selection '" + name + "' is unknown");
+  constexpr Named<Criterion> criteria[] = {{Criterion::residual, "residual"},
+                                           {Criterion::error_reduction, "error-reduction"}};
+  return value_of(criteria, "selection", name);
 }
 
 const char* ending_name(Ending ending, StopRule stop) {

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "bind/bind.hpp"
+#include "core/base/names.hpp"
 #include "core/select/feature_vectors.hpp"
 #include "core/select/pivoted_selection.hpp"
 #include "core/select/row_keys.hpp"
@@ -36,10 +37,9 @@ py::tuple feature_vectors(const Kernel& kernel, const Array& X, const Indices& w
 }
 
 SelectionForm form_of(const std::string& name) {
-  if (name == "dense") return SelectionForm::dense;
-  if (name == "cached") return SelectionForm::cached;
-  if (name == "lazy") return SelectionForm::lazy;
-  throw std::invalid_argument("form '" + name + "' is unknown");
+  constexpr Named<SelectionForm> forms[] = {
+      {SelectionForm::dense, "dense"}, {SelectionForm::cached, "cached"}, {SelectionForm::lazy, "lazy"}};
+  return value_of(forms, "form", name);
 }
 
 template <class Choose>

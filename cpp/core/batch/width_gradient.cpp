@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "core/base/multiply.hpp"
+#include "core/base/names.hpp"
 #include "core/base/parallel.hpp"
 #include "core/batch/pair_sums.hpp"
 #include "core/kernel/gram.hpp"
@@ -51,18 +52,16 @@ Matrix sum_of_parts(Index n, Index m, int threads, const Add& add) {
   return std::move(sums[0]);
 }
 
+constexpr Named<WidthCriterion> kCriteria[] = {
+    {WidthCriterion::loo, "loo"}, {WidthCriterion::gcv, "gcv"}, {WidthCriterion::evidence, "evidence"}};
+
 Eigen::Map<const RowMatrix> coordinates(const PreparedRows& rows, Index first, Index count, Index n_features) {
   return {rows.coordinates(first), count, n_features};
 }
 
 }  // namespace
 
-WidthCriterion width_criterion(const std::string& name) {
-  if (name == "loo") return WidthCriterion::loo;
-  if (name == "gcv") return WidthCriterion::gcv;
-  if (name == "evidence") return WidthCriterion::evidence;
-  throw std::invalid_argument("criterion '" + name + "' is unknown");
-}
+WidthCriterion width_criterion(const std::string& name) { return value_of(kCriteria, "criterion", name); }
 
 // dJ = <p, d rho> + <q, d g> for loo and gcv; dJ = xi' d xi + log_det d log|A| - ... for the evidence.
 struct WidthProblem::Parts {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <stdexcept>
 
 #include "core/base/limits.hpp"
+#include "core/base/names.hpp"
 #include "core/ridge/leave_one_out.hpp"
 
 namespace kernsift {
@@ -19,12 +19,9 @@ constexpr Index kMostRefused = 1000;
 // Below this part of y'y the residual is the rounding of y.
 constexpr double kNothingLeft = 1e-28;
 
-struct Name {
-  StopRule rule;
-  const char* name;
-};
-constexpr Name kNames[] = {{StopRule::none, "none"}, {StopRule::gcv, "gcv"}, {StopRule::evidence, "evidence"},
-                           {StopRule::bic, "bic"},   {StopRule::loo, "loo"}, {StopRule::alpha, "alpha"}};
+constexpr Named<StopRule> kStopRules[] = {{StopRule::none, "none"},         {StopRule::gcv, "gcv"},
+                                          {StopRule::evidence, "evidence"}, {StopRule::bic, "bic"},
+                                          {StopRule::loo, "loo"},           {StopRule::alpha, "alpha"}};
 
 // The sum of squared errors of rows left out one by one, from the residual of the weighted problem and its leverages.
 double left_out(const OrthogonalBasis& basis, const ConstMatrixRef& error, const ConstVectorRef& inverse_root_weights,
@@ -42,17 +39,8 @@ double left_out(const OrthogonalBasis& basis, const ConstMatrixRef& error, const
 }
 }  // namespace
 
-StopRule stop_rule(const std::string& name) {
-  for (const Name& entry : kNames)
-    if (name == entry.name) return entry.rule;
-  throw std::invalid_argument("stop '" + name + "' is unknown");
-}
-
-const char* stop_rule_name(StopRule rule) {
-  for (const Name& entry : kNames)
-    if (rule == entry.rule) return entry.name;
-  return "";
-}
+StopRule stop_rule(const std::string& name) { return value_of(kStopRules, "stop", name); }
+const char* stop_rule_name(StopRule rule) { return name_of(kStopRules, rule); }
 
 ForwardSelection::ForwardSelection(KernelColumns& columns, const ConstMatrixRef& Y, const ConstVectorRef& root_weights,
                                    std::vector<Index> allowed, const SelectionSettings& settings)

@@ -1,34 +1,21 @@
 #include "core/stream/admission.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 
 #include "core/base/limits.hpp"
+#include "core/base/names.hpp"
 
 namespace kernsift {
 
 namespace {
-struct Name {
-  Rule rule;
-  const char* name;
-};
-constexpr Name kNames[] = {{Rule::product, "product"},
-                           {Rule::two_part, "two-part"},
-                           {Rule::per_sample, "per-sample"},
-                           {Rule::novelty, "novelty"}};
+constexpr Named<Rule> kRules[] = {{Rule::product, "product"},
+                                  {Rule::two_part, "two-part"},
+                                  {Rule::per_sample, "per-sample"},
+                                  {Rule::novelty, "novelty"}};
 }  // namespace
 
-Rule admission_rule(const std::string& name) {
-  for (const Name& entry : kNames)
-    if (name == entry.name) return entry.rule;
-  throw std::invalid_argument("admission '" + name + "' is unknown");
-}
-
-const char* rule_name(Rule rule) {
-  for (const Name& entry : kNames)
-    if (rule == entry.rule) return entry.name;
-  return "";
-}
+Rule admission_rule(const std::string& name) { return value_of(kRules, "admission", name); }
+const char* rule_name(Rule rule) { return name_of(kRules, rule); }
 
 Outcome Admission::judge(double delta, double k_self, double usefulness, double t, double variance) const {
   if (!(delta > novelty_tol * k_self)) return Outcome::rejected_novelty;  // [Engel ALD]

@@ -3,21 +3,19 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "core/base/names.hpp"
+
 namespace kernsift {
 
 namespace {
 constexpr double kLeastMemory = 1e-6;
 constexpr std::size_t kMostMemories = 16;
-constexpr const char* kOnFull[] = {"prune", "stop", "drop-oldest"};
+constexpr Named<OnFull> kOnFull[] = {
+    {OnFull::prune, "prune"}, {OnFull::stop, "stop"}, {OnFull::drop_oldest, "drop-oldest"}};
 }  // namespace
 
-OnFull on_full(const std::string& name) {
-  for (int i = 0; i < 3; ++i)
-    if (name == kOnFull[i]) return static_cast<OnFull>(i);
-  throw std::invalid_argument("on_full '" + name + "' is unknown");
-}
-
-const char* on_full_name(OnFull policy) { return kOnFull[static_cast<int>(policy)]; }
+OnFull on_full(const std::string& name) { return value_of(kOnFull, "on_full", name); }
+const char* on_full_name(OnFull policy) { return name_of(kOnFull, policy); }
 
 const OnlineSettings& OnlineSettings::checked(Index n_outputs) const {
   const auto from_0 = [](double value) { return value >= 0 && std::isfinite(value); };
