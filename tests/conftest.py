@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 from pathlib import Path
@@ -43,6 +44,16 @@ QUICK = (
     "select/test_orols.py", "stream/test_krls.py", "stream/test_lstd.py", "stream/test_online.py",
     "subset/test_subset.py",
 )  # fmt: skip
+
+
+@pytest.fixture
+def from_bench(monkeypatch):
+    """Imports a module of the benchmarks, by its name in their folder."""
+    folder = Path(__file__).resolve().parents[1] / "bench"
+    if not folder.is_dir():
+        pytest.skip("bench is not beside these tests")
+    monkeypatch.syspath_prepend(str(folder))
+    return importlib.import_module
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

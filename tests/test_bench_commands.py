@@ -29,9 +29,8 @@ def options_of(command: str) -> set[str]:
 
 
 @pytest.fixture
-def page(monkeypatch):
-    monkeypatch.syspath_prepend(str(BENCH))
-    return importlib.import_module("measure.page")
+def page(from_bench):
+    return from_bench("measure.page")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -7,12 +7,12 @@ other seeds; `KernelLSTD` has one setting for all numbers of transitions.
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import json
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -23,10 +23,6 @@ from .registry import Line, Run, table
 from .tiles import Tiles, lstd, sarsa, td
 
 listed = partial(table, page="reinforcement", needs="gymnasium")
-
-
-def have(module: str) -> bool:
-    return importlib.util.find_spec(module) is not None
 
 
 def chosen(grid: dict[str, list[Any]], budget: int, score: Callable[[dict[str, Any]], float]) -> dict[str, Any]:
@@ -267,7 +263,7 @@ def control(run: Run) -> Iterator[Line]:
     sizes = run.choose([500], [5000], [5000, 20_000])
     for task in TASKS[:1] if run.brief else TASKS:
         for name, method in CONTROLLERS.items():
-            if not run.wants(f"{task.name} {name}") or (method is dqn and not have("stable_baselines3")):
+            if not run.wants(f"{task.name} {name}") or (method is dqn and not find_spec("stable_baselines3")):
                 continue
 
             def greedy(seed: int, first: int, n: int, p: dict[str, Any], task: Task = task, f: Any = method) -> float:
@@ -284,7 +280,7 @@ def control(run: Run) -> Iterator[Line]:
                     task.name, f"{n:,}", name, f"{found.mean():.1f}", f"{error_of(found):.1f}", f"{seconds:.1f}",
                     f"`{json.dumps(best)}`",
                 )  # fmt: skip
-    if not have("stable_baselines3"):
+    if not find_spec("stable_baselines3"):
         yield "DQN was skipped, without stable-baselines3."
     yield (
         f"Transitions from the task's own starting states; {seeds} seeds, of DQN {min(seeds, 5)}. sarsa has the "

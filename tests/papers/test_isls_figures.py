@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 import itertools
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-BENCH = Path(__file__).resolve().parents[2] / "bench"
-pytestmark = pytest.mark.skipif(not BENCH.is_dir(), reason="the benchmarks are not beside these tests")
-
 
 @pytest.fixture
-def isls(monkeypatch):
-    monkeypatch.syspath_prepend(str(BENCH))
-    return importlib.import_module("papers.isls")
+def isls(from_bench):
+    return from_bench("papers.isls")
 
 
 def test_motorcycle_is_flat_down_to_nine_kernels(isls, data_dir):
@@ -56,9 +50,8 @@ def test_the_conventional_method_solves_the_bordered_system(isls):
     assert all(a - b == max(1, a // 20) for a, b in itertools.pairwise(sizes))
 
 
-def test_the_literal_forms_of_efvs_choose_the_basis_of_the_selector(monkeypatch):
-    monkeypatch.syspath_prepend(str(BENCH))
-    efvs = importlib.import_module("papers.efvs")
+def test_the_literal_forms_of_efvs_choose_the_basis_of_the_selector(from_bench):
+    efvs = from_bench("papers.efvs")
     X = np.random.default_rng(20030).standard_normal((60, 3))
     K = np.exp(-efvs.GAMMA * ((X[:, None] - X) ** 2).sum(axis=2))
     model = efvs.FeatureVectorSelector(gamma=efvs.GAMMA, n_components=10, n_candidates=None, n_eval=None).fit(X)

@@ -18,15 +18,13 @@ pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="bench/papers is not
 
 
 @pytest.fixture
-def registry(monkeypatch):
-    monkeypatch.syspath_prepend(str(BENCH))
-    return importlib.import_module("papers.registry")
+def registry(from_bench):
+    return from_bench("papers.registry")
 
 
 @pytest.fixture
-def datasets(monkeypatch):
-    monkeypatch.syspath_prepend(str(BENCH))
-    return importlib.import_module("measure.data")
+def datasets(from_bench):
+    return from_bench("measure.data")
 
 
 @pytest.mark.parametrize(
@@ -114,9 +112,8 @@ def test_sections_stand_in_the_order_of_the_list(registry, tmp_path, monkeypatch
     assert "SUMMARY" not in text
 
 
-def test_peak_memory_sees_an_array(monkeypatch):
-    monkeypatch.syspath_prepend(str(BENCH))
-    with importlib.import_module("measure.clock").peak_memory(trim=True) as peak:
+def test_peak_memory_sees_an_array(from_bench):
+    with from_bench("measure.clock").peak_memory(trim=True) as peak:
         values = np.ones(4_000_000)
         values[::512] = 2.0
         del values

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
-from pathlib import Path
-
 import numpy as np
 import oracles
 import pytest
 
-BENCH = Path(__file__).resolve().parents[2] / "bench"
-pytestmark = pytest.mark.skipif(not BENCH.is_dir(), reason="the benchmarks are not beside these tests")
-
 
 @pytest.fixture
-def rivals(monkeypatch):
-    monkeypatch.syspath_prepend(str(BENCH))
-    return importlib.import_module("papers.rival_selectors")
+def rivals(from_bench):
+    return from_bench("papers.rival_selectors")
 
 
 def error_of(columns, Y):

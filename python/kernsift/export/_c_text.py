@@ -28,6 +28,9 @@ _KERNEL = {
 }
 
 
+_ARITHMETIC = {"less": "-=", "over": "/=", "times": "*=", "plus": "+="}
+
+
 class _Writer:
     def __init__(self, name: str, dtype: str, sizes: dict[str, int], learns: bool, model: Model) -> None:
         self.name, self.dtype, self.sizes, self.learns = name, dtype, sizes, learns
@@ -127,7 +130,7 @@ def _operation(w: _Writer, kind: str, *how: Any) -> str:
 
     match kind:
         case "less" | "over" | "times" | "plus":
-            return f"t {'-/*+'[('less', 'over', 'times', 'plus').index(kind)]}= {number(how[0])}"
+            return f"t {_ARITHMETIC[kind]} {number(how[0])}"
         case "clip":
             low, high = map(number, how)
             return f"t = (t < {low} ? {low} : t > {high} ? {high} : t) + t * 0"

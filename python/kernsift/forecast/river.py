@@ -58,7 +58,7 @@ class KernelForecaster(base.Forecaster):
         self._last = y if y == y else self._last
 
     def forecast(self, horizon: int, xs: Sequence[Row] | None = None) -> list[float]:
-        """Forecast the values of so many steps ahead, from features of each; with too few values the last one."""
+        """Forecast the next values, given the features of each step; repeat the last value until a model has begun."""
         if self._model is None or not self._model._begun:
             return [self._last] * horizon
         if self._names and len(xs or ()) != horizon:

@@ -32,13 +32,19 @@ Row = Mapping[Hashable, float]
 
 
 @parameters
-class OnlineFields:
-    """Parameters of the online models."""
+class KernelFields:
+    """Parameters of the kernel."""
 
     kernel: str = "rbf"
     gamma: float | str | None = "auto"
     degree: int = 3
     coef0: float = 1.0
+
+
+@parameters
+class OnlineFields(KernelFields):
+    """Parameters of the online models."""
+
     alpha: float | str = "auto"
     max_basis: int | None = 500
     novelty_tol: float = 1e-2
@@ -52,13 +58,10 @@ class OnlineFields:
 
 
 @parameters
-class KRLSFields:
+class KRLSFields(KernelFields):
     """Parameters of kernel recursive least squares."""
 
-    kernel: str = "rbf"
     gamma: float | str | None = "scale"
-    degree: int = 3
-    coef0: float = 1.0
     novelty_tol: float = 1e-3
     max_basis: int | None = None
     alpha: float | str = 0.0
@@ -70,7 +73,7 @@ class RiverStream(Course):
     """Features by name, and the core."""
 
     _kind: ClassVar[type[OnlineLSSVMRegressor] | type[OnlineLSSVMClassifier]]
-    _fields: ClassVar[type[OnlineFields] | type[KRLSFields]] = OnlineFields
+    _fields: ClassVar[type[KernelFields]] = OnlineFields
 
     kernel: str
     gamma: float | str | None

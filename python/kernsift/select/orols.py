@@ -57,8 +57,9 @@ class OROLSRegressor(Intervals, OROLSBase):
     stop : {"gcv", "evidence", "bic", "loo", "alpha"} or None, default="gcv"
         Which score says enough: after ``patience`` columns without a new minimum, and return to the minimum. "gcv":
         generalised cross-validation; "evidence": the marginal likelihood at the present ridge; "bic": Schwarz's
-        criterion [2]_; "loo": the squared errors of rows left out, in closed form. "alpha": when alpha has not changed
-        for ``patience`` columns (the paper's rule, whose result depends much on ``tol``). None: at ``max_basis``.
+        criterion (Orr 1996); "loo": the squared errors of rows left out, in closed form. "alpha": when alpha has not
+        changed for ``patience`` columns (the paper's rule, whose result depends much on ``tol``). None: at
+        ``max_basis``.
     patience : int, default=10
     tol : float, default=1e-4
         Relative change of the score or of alpha that counts.
