@@ -18,7 +18,6 @@ from sklearn.datasets import make_friedman1
 from threadpoolctl import threadpool_limits
 
 from .registry import Array, Head, Line, Run, table
-from .rival_selectors import RIVALS
 
 SETS = ("covtype", "letter", "pendigits", "satimage", "abalone", "friedman1")
 SEEDS = 3
@@ -69,16 +68,11 @@ def compare(
             cells = []
             for m in some:
                 errors, spent, kernels = [], [], []
-                for seed in seeds[:1] if label in RIVALS else seeds:  # a rival draws nothing
+                for seed in seeds:
                     order = np.random.default_rng(seed).permutation(len(X)) if spread else slice(None)
                     model = make(gamma=gamma, max_basis=m, **choose(len(X), m, seed))
-                    before = 0.0
-                    if label in RIVALS:
-                        codes = np.where(y[:, None] == np.unique(y), 1.0, -1.0) if classes else y[:, None]
-                        chosen, before = timed(partial(RIVALS[label], X, codes, gamma, m), time.thread_time)
-                        model.set_params(basis=chosen)
                     _, seconds = timed(partial(model.fit, X[order], y[order]), time.thread_time)
-                    spent.append(before + seconds)
+                    spent.append(seconds)
                     guess = model.predict(test)
                     wrong = 100 * np.mean(guess != truth) if classes else np.sqrt(np.mean((guess - truth) ** 2))
                     errors.append(wrong)
@@ -89,7 +83,7 @@ def compare(
             yield label, *cells
 
 
-SELECTORS = ("random", "ald", "greedy", "rpcholesky", "efvs", "kmeans", "online", "orols", "pruned")
+SELECTORS = ("random", "ald", "greedy", "rpcholesky", "efvs", "kmeans", "csi", "online", "orols", "qr", "pruned")
 STREAMS: dict[str, Make] = {
     "swap for ever": lambda n, m, seed: {"exact_rows": 0, "swap_until": None},
     "frozen when full": lambda n, m, seed: {"exact_rows": 0, "swap_until": 1},
@@ -111,7 +105,7 @@ def selectors(run: Run) -> Iterator[Line]:
     settings = {
         name: lambda n, m, seed, name=name: {"basis": name, "random_state": seed, "keep_path": False}
         for name in SELECTORS
-    } | {name: lambda n, m, seed: {"random_state": seed, "keep_path": False} for name in RIVALS}
+    }
     with threadpool_limits(1):
         yield from compare(run, "selector", "SubsetLSSVM", (50, 100, 200, 400), settings, spread=False)
 

@@ -6,6 +6,7 @@
 #include "core/select/feature_vectors.hpp"
 #include "core/select/pivoted_selection.hpp"
 #include "core/select/row_keys.hpp"
+#include "core/select/side_information.hpp"
 
 namespace kernsift {
 
@@ -34,6 +35,23 @@ py::tuple feature_vectors(const Kernel& kernel, const Array& X, const Indices& w
   Array error = array(static_cast<Index>(result.error.size()));
   std::copy(result.error.begin(), result.error.end(), error.mutable_data());
   return py::make_tuple(from_indices(result.chosen), error);
+}
+
+Indices side_information(const Kernel& kernel, const Array& X, const Indices& which, const Array& Y,
+                         const Array& weight, const SideInformationSettings& settings) {
+  const auto x = rows(X, kernel.n_features(), "X");
+  const auto y = rows(Y, -1, "Y");
+  const auto v = vector(weight, which.size(), "weight");
+  if (y.rows() != which.size()) throw std::invalid_argument("Y must have a row for each of `which`");
+  if (settings.ahead < 1) throw std::invalid_argument("ahead must be positive");
+  auto list = to_indices(which, x.rows());
+  std::vector<Index> chosen;
+  {
+    py::gil_scoped_release unlocked;
+    SelectableRows patterns(kernel, x, std::move(list));
+    chosen = side_information_pivots(patterns, v, y.transpose(), settings);
+  }
+  return from_indices(chosen);
 }
 
 SelectionForm form_of(const std::string& name) {
@@ -126,6 +144,21 @@ void bind_select(py::module_& m) {
       },
       py::arg("kernel"), py::arg("X").noconvert(), py::arg("which").noconvert(), named, py::arg("weight").noconvert(),
       py::arg("tol"), py::arg("max_basis"), py::arg("block"), py::arg("seed"));
+  m.def(
+      "select_side_information",
+      [](const Kernel& kernel, const Array& X, const Indices& which, const Array& Y, const Array& weight, double tol,
+         Index max_basis, Index ahead, double balance, bool fit_intercept) {
+        return side_information(kernel, X, which, Y, weight, {max_basis, ahead, balance, tol, fit_intercept});
+      },
+      py::arg("kernel"), py::arg("X").noconvert(), py::arg("which").noconvert(), named, py::arg("Y").noconvert(),
+      py::arg("weight").noconvert(), py::arg("tol"), py::arg("max_basis"), py::arg("ahead"), py::arg("balance"),
+      py::arg("fit_intercept"));
+  m.def(
+      "side_information_memory",
+      [](Index n, Index outputs, Index d, Index max_basis, Index ahead) {
+        return side_information_memory(n, outputs, d, {max_basis, ahead, 0, 0, true});
+      },
+      named, py::arg("rows"), py::arg("outputs"), py::arg("d"), py::arg("max_basis"), py::arg("ahead"));
   m.def("pivoted_memory", &pivoted_memory, named, py::arg("rows"), py::arg("max_basis"), py::arg("d"),
         py::arg("block"));
 }

@@ -99,6 +99,20 @@ def select_rpcholesky(
     block: int,
     seed: int,
 ) -> tuple[NDArray[np.int64], Array]: ...
+def select_side_information(
+    kernel: Kernel,
+    X: Array,
+    which: NDArray[np.int64],
+    *,
+    Y: Array,
+    weight: Array,
+    tol: float,
+    max_basis: int,
+    ahead: int,
+    balance: float,
+    fit_intercept: bool,
+) -> NDArray[np.int64]: ...
+def side_information_memory(*, rows: int, outputs: int, d: int, max_basis: int, ahead: int) -> float: ...
 def pivoted_memory(*, rows: int, max_basis: int, d: int, block: int) -> float: ...
 def whitening_growth(L: Array) -> float: ...
 def recent_rows_memory(*, rows: int, outputs: int) -> float: ...

@@ -110,6 +110,7 @@ CASES = {
         "basis=FeatureVectorSelector(n_components=m), gamma=0.1, alpha=1.0, keep_sums=False", "a smaller basis"
     ),
     "by ald": selected("ald"),
+    "by csi": selected("csi"),
     "by efvs": selected("efvs"),
     "by efvs, lazily": selected("efvs", sizes=(32_000, 850), kept="14 * n"),  # 200 MB are 819 kernels; rows in order
     "by greedy": selected("greedy"),
@@ -126,6 +127,7 @@ CASES = {
     "by pruned, resized": subset(
         f"{PRUNED}, oversample=1", before="model.fit(X, y)", call="model.resize(m - 5)", sizes=(1000, 700)
     ),
+    "by qr": selected("qr", sizes=(2000, 400)),
     "by random": selected("random"),
     "by rpcholesky": selected("rpcholesky"),
     "feature vectors, cached": Case(f"{CHOSEN})", "n_components"),

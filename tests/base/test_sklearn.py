@@ -48,7 +48,7 @@ ESTIMATORS = [
     SubsetLSSVMRegressor(max_basis=8),
     SubsetLSSVMRegressor(basis="random", alpha=0.1, max_basis=100),
     *(SubsetLSSVMRegressor(basis=name, max_basis=100) for name in ("ald", "efvs", "greedy", "kmeans", "rpcholesky")),
-    *(SubsetLSSVMRegressor(basis=name) for name in ("online", "orols")),
+    *(SubsetLSSVMRegressor(basis=name) for name in ("csi", "online", "orols", "qr")),
     SubsetLSSVMRegressor(gamma="learn", max_basis=20, random_state=0),
     SubsetLSSVMClassifier(),
     SubsetLSSVMClassifier(max_basis=8),

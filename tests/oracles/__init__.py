@@ -63,6 +63,7 @@ from .selection import (
     refitted_score,
     ridge_fit,
     schwarz_score,
+    side_information,
     splitmix64,
 )
 from .stream import BatchModel, Decision, PaperModel, trial
@@ -126,6 +127,7 @@ __all__ = [
     "rkhs_error",
     "rounded",
     "schwarz_score",
+    "side_information",
     "solve_lower",
     "solve_upper",
     "splitmix64",

@@ -1,4 +1,4 @@
-"""Forward selection (Andelić et al. 2006): by exhaustive search, and the recursion as printed."""
+"""Forward selection (Andelić et al. 2006): by exhaustive search, and the recursion as printed; side information."""
 
 from __future__ import annotations
 
@@ -234,3 +234,48 @@ def paper_recursion(columns: Array) -> PaperRecursion:
         U = np.column_stack([np.vstack([U, np.zeros(len(U))]), column])
         K = np.column_stack([K, k])
     return PaperRecursion(pinv, Q, U)
+
+
+def side_information(
+    K: Array, Y: Array, v: Array, m: int, ahead: int, balance: float, fit_intercept: bool = True
+) -> list[int]:
+    """Cholesky with side information (Bach & Jordan 2005) by definition: the rows chosen, in order.
+
+    Each lowers (1 - balance) trace(VE)/trace(VK) + balance |V^1/2 R|^2/|V^1/2 Y|^2 most: E = K less its projection on
+    the chosen rows, R the residual of the weighted regression of Y on their columns. A row is judged by the column that
+    the projection of E on the rows ahead gives it: as many as `ahead`, each the furthest from the span of the chosen
+    rows and of those ahead before it.
+    """
+    root = np.sqrt(v)[:, None]
+
+    def projected(E: Array, J: list[int]) -> Array:
+        return E[:, J] @ np.linalg.solve(E[np.ix_(J, J)], E[J]) if J else np.zeros_like(E)
+
+    def error(columns: Array) -> float:
+        design = root * np.column_stack([np.ones((len(Y), int(fit_intercept))), columns])
+        weights = np.linalg.lstsq(design, root * Y, rcond=None)[0] if design.shape[1] else np.zeros((0, Y.shape[1]))
+        return float(np.sum((root * Y - design @ weights) ** 2))
+
+    chosen: list[int] = []
+    waiting: list[int] = []
+    while len(chosen) < m:
+        while len(waiting) < ahead:
+            left = np.diag(K - projected(K, chosen + waiting))
+            furthest = int(left.argmax())
+            if not left[furthest] > 1e-8 * K[furthest, furthest]:
+                break
+            waiting.append(furthest)
+        known = projected(K - projected(K, chosen), waiting)
+        gains = np.full(len(K), -1.0)
+        for i in range(len(K)):
+            if i in chosen or not known[i, i] > 1e-8 * K[i, i]:
+                continue
+            column = known[:, i] / np.sqrt(known[i, i])
+            of_kernel = np.sum(v * column**2) / np.sum(v * np.diag(K))
+            of_target = (error(K[:, chosen]) - error(np.column_stack([K[:, chosen], column]))) / error(K[:, :0])
+            gains[i] = (1 - balance) * of_kernel + balance * of_target
+        if gains.max() < 0:
+            break
+        chosen.append(int(gains.argmax()))
+        waiting = [i for i in waiting if i != chosen[-1]]
+    return chosen

@@ -52,6 +52,9 @@ def long_calls():
         "greedy": lambda: _core.select_greedy(kernel, X, which, tol=1e-8, max_basis=1000),
         "rpcholesky": lambda: _core.select_rpcholesky(
             kernel, X, which, weight=ones, tol=1e-8, max_basis=1500, block=16, seed=1),
+        "csi": lambda: _core.select_side_information(
+            kernel, X, which, Y=np.ascontiguousarray(y[:, None]), weight=ones, tol=1e-8, max_basis=400, ahead=40,
+            balance=0.99, fit_intercept=True),
         "sls": lambda: sparse(gamma=0.02, method="sls", alpha=1.0).fit(few[:3500], few_y[:3500]),
         "isls": lambda: sparse(gamma=0.02, method="isls", alpha=1.0).fit(few[:3500], few_y[:3500]),
     }  # fmt: skip

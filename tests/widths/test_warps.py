@@ -282,7 +282,9 @@ def test_a_model_with_a_warp_is_the_model_on_the_curves(estimator, kernel):
         np.testing.assert_allclose(model.predict(X, return_std=True)[1], expected, rtol=1e-6)
 
 
-@pytest.mark.parametrize("basis", ["pruned", "efvs", "rpcholesky", "greedy", "kmeans", "orols", "online", "ald"])
+@pytest.mark.parametrize(
+    "basis", ["pruned", "efvs", "rpcholesky", "greedy", "kmeans", "csi", "orols", "qr", "online", "ald"]
+)
 def test_every_selector_chooses_by_the_curves(basis):
     X, y = rows(300)
     warp = some_warp(X)

@@ -61,19 +61,27 @@ void SelectableCoordinates::append(const Panels& elements, const ConstMatrixRef&
     append(elements, factors, Vector::Zero(patterns_.size()));
     return;
   }
-  // One element reads all coordinates for a single product each: memory is what takes the time, not arithmetic.
-  const Vector below = L.row(size_).head(size_).transpose();
-  Matrix K(elements.padded(), kTile);
+  append(elements, L.row(size_).head(size_).transpose(), L(size_, size_));
+}
+
+// One element reads all coordinates for a single product each: memory is what takes the time, not arithmetic.
+void SelectableCoordinates::append(const Panels& element, const ConstVectorRef& w, double distance) {
+  Matrix K(element.padded(), kTile);
   for (Index first = 0; first < patterns_.size(); first += kTile) {
     const Index count = std::min(kTile, patterns_.size() - first);
-    patterns_.kernel().block(elements, tiles_[first / kTile], 0, count, K);
-    Vector w = K.row(0).head(count).transpose();
-    w.noalias() -= W_.block(0, first, size_, count).transpose() * below;
-    w /= L(size_, size_);  // [MATH 1.2]
-    W_.row(size_).segment(first, count) = w.transpose();
-    residual_.segment(first, count) -= w.cwiseAbs2();
+    patterns_.kernel().block(element, tiles_[first / kTile], 0, count, K);
+    Vector fresh = K.row(0).head(count).transpose();
+    fresh.noalias() -= W_.block(0, first, size_, count).transpose() * w;
+    fresh /= distance;  // [MATH 1.2]
+    W_.row(size_).segment(first, count) = fresh.transpose();
+    residual_.segment(first, count) -= fresh.cwiseAbs2();
   }
   ++size_;
+}
+
+void SelectableCoordinates::reflect(Index first, const ConstVectorRef& u) {
+  auto turned = W_.middleRows(first, u.size());
+  turned -= 2.0 * u * (u.transpose() * turned);
 }
 
 Vector SelectableCoordinates::append(const Panels& elements, const std::vector<PanelFactor>& factors,

@@ -45,13 +45,19 @@ class SelectableCoordinates {
   Index size() const { return size_; }
   auto of(Index i) const { return W_.col(i).head(size_); }
   const double* data(Index i) const { return W_.col(i).data(); }
+  // Coordinates `first` ... of every pattern, a column each.
+  auto directions(Index first, Index count) const { return W_.middleRows(first, count); }
   // E_ii = k_ii - |w_i|^2
   const Vector& residual() const { return residual_; }
 
+  // A new element: its coordinates in the span, and its distance to it.
+  void append(const Panels& element, const ConstVectorRef& w, double distance);
   // New elements, the rows size() ... of the factor L: their coordinates of every pattern, by one product.
   void append(const Panels& elements, const ConstMatrixRef& L);
   // The same with those rows arranged already. Returns sum_i scale_i w_ij^2 for each of them.
   Vector append(const Panels& elements, const std::vector<PanelFactor>& factors, const ConstVectorRef& scale);
+  // The coordinates from `first` on in the basis of the span that I - 2uu' makes of theirs.
+  void reflect(Index first, const ConstVectorRef& u);
 
  private:
   SelectableRows& patterns_;

@@ -8,7 +8,7 @@ and a row of weight two is the row twice.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,9 @@ from .task import ALD_TOL, CACHE_SIZE, INDEPENDENT_TOL, Chosen, Task
 _BLOCK = 64
 # Candidates a step of "efvs", and rows they are judged on.
 _DRAWN = 59
+# Directions beyond the pivots in which "csi" knows the kernel matrix, and the share of the targets in what it lowers:
+# both as Bach & Jordan have them.
+_AHEAD, _BALANCE = 40, 0.99
 
 
 def _rows_of(task: Task, indices: NDArray[np.int64]) -> Chosen:
@@ -68,7 +71,7 @@ def _efvs(task: Task) -> Chosen:
 
 def _rpcholesky(task: Task) -> Chosen:
     """Randomly pivoted Cholesky, by blocks with rejection."""
-    which = task.affordable
+    which = task.affordable()
     weight = task.rows.weight[: len(which)]
     block = min(_BLOCK, max(1, task.max_basis // 2))
     taken, _ = _core.select_rpcholesky(
@@ -80,7 +83,7 @@ def _rpcholesky(task: Task) -> Chosen:
 
 def _greedy(task: Task) -> Chosen:
     """Pivoted Cholesky: always the row furthest from the span."""
-    which = task.affordable
+    which = task.affordable()
     taken, _ = _core.select_greedy(task.kernel, task.X, which, tol=INDEPENDENT_TOL, max_basis=task.max_basis)
     return _rows_of(task, which[taken])
 
@@ -125,15 +128,35 @@ def _online(task: Task) -> Chosen:
     return _rows_of(task, rows.which[taken])
 
 
+def _csi(task: Task) -> Chosen:
+    """Cholesky with side information: pivots that explain the kernel matrix and the targets together."""
+    which = task.affordable(copies=2)
+    n = len(which)
+    taken = _core.select_side_information(
+        task.kernel, task.X, which, Y=np.ascontiguousarray(task.mean_targets()[:n]), weight=task.rows.weight[:n],
+        tol=INDEPENDENT_TOL, max_basis=task.max_basis, ahead=_AHEAD, balance=_BALANCE, fit_intercept=task.fit_intercept,
+    )  # fmt: skip
+    return _rows_of(task, which[taken])
+
+
 def _orols(task: Task) -> Chosen:
     """Forward selection by orthogonal least squares, the largest residual next."""
+    return _forward(task, "gcv" if task.alpha is None else task.alpha)
+
+
+def _qr(task: Task) -> Chosen:
+    """The same without a ridge: columns of a QR factorisation, chosen as Nair, Choudhury & Keane (2002) do."""
+    return _forward(task, 0.0)
+
+
+def _forward(task: Task, alpha: float | Literal["gcv"]) -> Chosen:
     rows, kernel = task.rows, task.kernel
     model = OROLSRegressor(
         kernel=cast(KernelName, kernel.name),
         gamma=widths_of(kernel),
         degree=kernel.degree,
         coef0=kernel.coef0,
-        alpha="gcv" if task.alpha is None else task.alpha,
+        alpha=alpha,
         stop=None,
         max_basis=min(task.max_basis, len(rows.which)),
         fit_intercept=task.fit_intercept,
@@ -152,36 +175,44 @@ def _pruned(task: Task) -> Chosen:
 #: Every selector by its name.  A new one is one more line.
 SELECTORS: dict[str, Callable[[Task], Chosen]] = {
     "ald": lambda task: _in_order(task, ALD_TOL),
+    "csi": _csi,
     "efvs": _efvs,
     "greedy": _greedy,
     "kmeans": _kmeans,
     "online": _online,
     "orols": _orols,
     "pruned": _pruned,
+    "qr": _qr,
     "random": _random,
     "rpcholesky": _rpcholesky,
 }
 #: Those that look at y.
-SUPERVISED = {"online", "orols", "pruned"}
+SUPERVISED = {"csi", "online", "orols", "pruned", "qr"}
 
 
 def _doubles(name: str, task: Task) -> float:
     """What a selector has in use at once, beside X: its largest arrays, by the names they have in the code."""
     (n, d), rows = task.X.shape, len(task.rows.which)
-    m = min(task.max_basis, rows)
+    m, outputs = min(task.max_basis, rows), 0 if task.targets is None else task.targets.shape[1]
     factor = _core.independent_memory(max_basis=m, d=d)
     taken: dict[str, float] = {
         "ald": factor,
+        "csi": 0,
         "greedy": 0,
         "kmeans": factor + 3 * (rows + max(3072, 3 * m)) * d,  # scaled rows, those that k-means begins with
         "online": n * (d + 7),  # rows and targets in order, the core's outputs; its model grows with the kernels
         "orols": n * (d + 4),  # rows and targets in order; the selection checks its own memory
         "pruned": 0,  # checks its own memory
+        "qr": n * (d + 4),  # as "orols"
         "random": factor,
         "rpcholesky": 0,
     }
     if name in ("greedy", "rpcholesky"):
-        taken[name] = _core.pivoted_memory(rows=len(task.affordable), max_basis=m, d=d, block=_BLOCK)
+        taken[name] = _core.pivoted_memory(rows=len(task.affordable()), max_basis=m, d=d, block=_BLOCK)
+    if name == "csi":
+        taken[name] = _core.side_information_memory(
+            rows=len(task.affordable(copies=2)), outputs=outputs, d=d, max_basis=m, ahead=_AHEAD
+        )
     if name == "efvs":
         taken[name] = _core.feature_vectors_memory(n=rows, d=d, **_efvs_settings(task))
     # of a selector without a line of its own: scaled rows and what it makes of them, and `select_independent`

@@ -70,10 +70,9 @@ class Task:
             self._canonical = canonical_rows(self.X, self.weight, self.seed, self.scale_free)
         return self._canonical
 
-    @property
-    def affordable(self) -> NDArray[np.int64]:
-        """Canonical rows whose coordinates fit into CACHE_SIZE; the first ones are a random part."""
-        most = int(CACHE_SIZE * 2**20 / (8 * min(self.max_basis, len(self.rows.which))))
+    def affordable(self, copies: int = 1) -> NDArray[np.int64]:
+        """Canonical rows of whose coordinates `copies` fit into CACHE_SIZE; the first ones are a random part."""
+        most = int(CACHE_SIZE * 2**20 / (8 * copies * min(self.max_basis, len(self.rows.which))))
         return self.rows.which[: max(most, self.max_basis)]
 
     def mean_targets(self) -> Array:

@@ -15,7 +15,7 @@ from ..select.feature_vectors import FeatureVectorSelector
 from ..select.selectors import SELECTORS
 from ..widths.race import Racing
 
-BasisName = Literal["pruned", "rpcholesky", "greedy", "kmeans", "efvs", "orols", "ald", "online", "random"]
+BasisName = Literal["pruned", "rpcholesky", "greedy", "kmeans", "efvs", "csi", "orols", "qr", "ald", "online", "random"]
 
 
 @parameters

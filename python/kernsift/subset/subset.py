@@ -52,7 +52,8 @@ class SubsetLSSVMRegressor(IncrementalRegression, Intervals, SubsetBase):
     basis : str, FeatureVectorSelector, array of row numbers or of vectors, default="pruned"
         "pruned" begins with ``oversample * max_basis`` random rows and deletes those that cost least; "efvs", "greedy",
         "rpcholesky", "kmeans", "ald" and "random" do not look at y; "online" is the dictionary of
-        :class:`OnlineLSSVMRegressor`.  A selector's own kernel is not used.
+        :class:`OnlineLSSVMRegressor`; "orols", "qr" and "csi" take the row that lowers an error most.  A selector's own
+        kernel is not used.
     max_basis : int or "auto", default=500
         Most kernels; fewer where the rows span less.  "auto", of "pruned": as many as lower the mean squared error on
         rows held out by 2 % a doubling.
