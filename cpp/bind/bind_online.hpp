@@ -197,14 +197,19 @@ void bind_engine(py::module_& m, const char* name) {
           py::arg("X").noconvert())
       .def(
           "predict",
-          [](const Model& self, const Array& X, Index threads) {
+          [](const Model& self, const Array& X, Index threads, bool as_next) {
             const auto x = rows(X, self.kernel.n_features(), "X");
             Array out = array(x.rows(), self.n_outputs);
             auto f = rows_out(out);
-            self.settled([&] { self.model.predict(x, f, threads); });
+            self.settled([&] {
+              if constexpr (kBeyondThePapers<M>)
+                self.model.predict(x, f, threads, as_next);
+              else
+                self.model.predict(x, f, threads);
+            });
             return out;
           },
-          py::arg("X").noconvert(), py::arg("threads") = 1)
+          py::arg("X").noconvert(), py::arg("threads") = 1, py::arg("as_next") = false)
       .def(
           "variance",
           [](const Model& self, const Array& X, Index threads) {
@@ -228,7 +233,9 @@ void bind_engine(py::module_& m, const char* name) {
             self.settled([&] {
               self.model.predict(x, f, threads);
               self.model.variance(x, v, threads);
-              if (quantile > 0) v = v.cwiseSqrt() * self.model.interval_widths(quantile).asDiagonal();
+              if (quantile > 0)
+                v = v.cwiseSqrt() *
+                    self.model.interval_widths(quantile).cwiseProduct(self.model.unaided()).asDiagonal();
             });
             return py::make_tuple(out, variance);
           },
@@ -266,6 +273,7 @@ void bind_engine(py::module_& m, const char* name) {
                                });
                                return py::make_tuple(to_numpy(basis), to_numpy(coef), vector_to_numpy(intercept));
                              })
+      .def_property_readonly("member_numbers", [](const Model& self) { return self.model.member_numbers(); })
       // Of each memory: how much it keeps, its weight, and the root mean square of its errors before it learned each of
       // the last rows (outputs x memories).
       .def_property_readonly("memories",

@@ -112,9 +112,8 @@ py::tuple prequential(Guarded<Model>& self, const Array& X, const Array& Y, cons
   Array apriori = array(x.rows(), y.cols()), variance = array(with_variance || intervals ? x.rows() : 0, y.cols());
   Array half_widths = array(intervals ? x.rows() : 0, y.cols());
   py::array_t<std::int64_t> n_basis(x.rows());
-  const auto memories = static_cast<py::ssize_t>(model.settings().forgetting.size());
-  if (members.shape(0) != 0 && (members.shape(0) != x.rows() || members.shape(1) != y.cols() * memories))
-    throw std::invalid_argument("members must have a row for each of X and a column for each output of each memory");
+  if (members.shape(0) != 0 && (members.shape(0) != x.rows() || members.shape(1) != model.member_numbers()))
+    throw std::invalid_argument("members must have a row for each of X and `member_numbers` columns");
   if (said.shape(0) != 0 && (!intervals || said.shape(0) != x.rows() || said.shape(1) != 2 * y.cols()))
     throw std::invalid_argument("said must have a row for each of X and two columns for each output, for intervals");
   Foretelling out{rows_out(apriori), rows_out(variance), rows_out(half_widths), quantile,

@@ -116,7 +116,8 @@ OnlineSettings some_settings(Bytes& bytes, Index features, bool beyond_the_paper
     const double scale[] = {0.0, 1e-8, 0.5, 1.0};
     for (Index j = 0; j < features; ++j) settings.linear.push_back(bytes.one_of(scale));
   }
-  settings.level = !bytes.chance(64);
+  settings.targets.level = !bytes.chance(64);
+  settings.targets.error_forecast = bytes.chance(128);
   if (way == 2) settings.exact_rows = bytes.below(12);
   if (way == 3 && settings.max_basis > 0) settings.swap_until = 1 + bytes.below(40);
   if (way == 4) {

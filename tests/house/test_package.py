@@ -225,6 +225,7 @@ def test_settings_cross_the_border_by_name():
         "forgetting": [1.0],
         "linear": [0.5, 0.25],
         "bounded": True,
+        "error_forecast": True,
         "level": False,
         "on_full": "drop-oldest",
         "window": True,

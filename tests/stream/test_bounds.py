@@ -11,7 +11,7 @@ from kernsift import OnlineLSSVMClassifier, OnlineLSSVMRegressor
 from kernsift.export import to_c, to_onnx
 from support.c_programs import PLAIN, build, compiled
 
-HOW = {"gamma": [0.5, 0.5], "max_basis": 30}
+HOW = {"gamma": [0.5, 0.5], "max_basis": 30, "error_forecast": False}
 
 
 def rows(n=400, outputs=1, seed=3):

@@ -54,9 +54,11 @@ class LiteralModel {
   void learn_prepared(const ConstVectorRef& y, double v);
   void predict_one(const ConstVectorRef& x, VectorRef out);
   void variance_one(VectorRef out);
-  void predict_members(VectorRef) {}  // one memory
+  Index member_numbers() const { return n_outputs(); }  // one memory
+  void predict_members(VectorRef) {}
   void weigh_by(const ConstVectorRef&) {}
   void compare_with(const ConstVectorRef&, const ConstVectorRef&) {}  // intervals are those of normal errors
+  Vector unaided() const { return Vector::Ones(n_outputs()); }
   Vector interval_widths(double quantile) const { return Vector::Constant(n_outputs(), quantile); }
 
   const Vector& cost() const { return xi_; }

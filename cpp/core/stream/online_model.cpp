@@ -30,6 +30,7 @@ OnlineModel::OnlineModel(Kernel kernel, Index n_outputs, const OnlineSettings& s
 void OnlineModel::learn(const Rows& X, const Rows& Y, const ConstVectorRef& v, LearnLog log) {
   forget_what_was_read();
   if (!refit_.on) kept_.keep(X, Y, v);
+  log.exact_apriori = log.exact_apriori || (settings_.targets.error_forecast && !refit_.on);  // it learns from them
   for (Index first = 0; first < X.rows(); first += kChunk) {
     if (blocks_.learns_in_parts(*this, log.exact_apriori)) {
       const Index rest = X.rows() - first;
@@ -52,7 +53,7 @@ void OnlineModel::learn(const Rows& X, const Rows& Y, const ConstVectorRef& v, L
       }
     }
   }
-  if (settings_.bounded) bound_rows(Y, v, log.apriori);
+  if (settings_.targets.bounded) bound_rows(Y, v, log.apriori);
 }
 
 // Each prediction by the targets before its row.
@@ -161,7 +162,7 @@ Event OnlineModel::admit(const RowScalars& row, const Sample& sample, bool exact
 void OnlineModel::begin_refit() {
   forget_what_was_read();
   refit_ = {true, journal_};
-  state_.pause_coverage(true);
+  state_.pause_forecasts(true);
   state_.restart();
 }
 
@@ -169,7 +170,7 @@ void OnlineModel::end_refit() {
   settle();
   state_.check();
   refit_.on = false;
-  state_.pause_coverage(false);
+  state_.pause_forecasts(false);
   if (settings_.prunes() && settings_.full(dictionary().size()) && !frozen())
     state_.track_scores();   // a frozen stream had left them, and swaps again after a short second pass
   journal_ = refit_.before;  // a second look at rows that have their numbers
@@ -233,7 +234,7 @@ void OnlineModel::learn_prepared(const ConstVectorRef& y, double v) {
   Event event{};
   const EventLog log{reinterpret_cast<std::uint8_t*>(&event.outcome), &event.victim};
   learn_row(one_.x.data(), 0, one_.y.data(), v, one_.apriori.data(), 0, log);
-  if (settings_.bounded && v > 0) range_.add(one_.y.data());
+  if (settings_.targets.bounded && v > 0) range_.add(one_.y.data());
   state_.as_it_is();
 }
 
@@ -252,11 +253,13 @@ ConstMatrixRef OnlineModel::coefficients() const {
   });
 }
 
-void OnlineModel::predict(const Rows& X, RowsOut out, Index threads) const {
+void OnlineModel::predict(const Rows& X, RowsOut out, Index threads, bool as_next) const {
   const ConstMatrixRef coef = coefficients();
   dictionary().expand(coef, constant_, X, out, threads);
   if (slopes_.size() > 0) add_product(1.0, X, slopes_, out);
-  range_.bound(out);
+  if (!as_next) return range_.bound(out);
+  for (Index o = 0; o < out.cols(); ++o)
+    for (Index i = 0; i < out.rows(); ++i) out(i, o) = next(o, out(i, o));
 }
 
 // After a row was learned the coefficients cost as much as the coordinates of the row, which an update by it will need.
@@ -268,7 +271,7 @@ void OnlineModel::predict_one(const ConstVectorRef& x, VectorRef out) {
   if (coordinates_known_ || !(coef_.known || read_before)) {
     const ConstVectorRef w = predicted_coordinates();
     const ConstMatrixRef theta = state_.theta();
-    for (Index o = 0; o < n_outputs(); ++o) out[o] = range_.within(o, theta.col(o).dot(w) + state_.level()[o]);
+    for (Index o = 0; o < n_outputs(); ++o) out[o] = next(o, theta.col(o).dot(w) + state_.level()[o]);
     return;
   }
   const auto k = one_.k.head(dictionary().size());
@@ -276,7 +279,7 @@ void OnlineModel::predict_one(const ConstVectorRef& x, VectorRef out) {
   for (Index o = 0; o < n_outputs(); ++o) {
     out[o] = k.dot(coef.col(o).head(k.size())) + constant_[o];
     if (slopes_.size() > 0) out[o] += slopes_.col(o).dot(x);
-    out[o] = range_.within(o, out[o]);
+    out[o] = next(o, out[o]);
   }
 }
 

@@ -72,7 +72,7 @@ class OnlineModel {
   // The least and the largest targets seen, a row each, or none; and targets that another model of the stream has seen.
   Matrix target_range() const { return range_.ends(); }
   void see_targets(const Rows& Y) {
-    for (Index i = 0; settings_.bounded && i < Y.rows(); ++i) range_.add(Y.row(i).data());
+    for (Index i = 0; settings_.targets.bounded && i < Y.rows(); ++i) range_.add(Y.row(i).data());
   }
   const StreamState& state() const { return state_; }
   const KeptRows& kept() const { return kept_; }
@@ -82,7 +82,8 @@ class OnlineModel {
   void score_candidates(const Rows& X, VectorRef out);
 
   // On up to `threads` threads, with the same result for any number of them.
-  void predict(const Rows& X, RowsOut out, Index threads = 1) const;
+  // Rows at any time, or each as the next of the stream.
+  void predict(const Rows& X, RowsOut out, Index threads = 1, bool as_next = false) const;
   // The variance of a new observation at each row, n x outputs [MATH 1.9].
   void variance(const Rows& X, RowsOut out, Index threads = 1) const;
 
@@ -108,10 +109,15 @@ class OnlineModel {
   void predict_one(const ConstVectorRef& x, VectorRef out);
   // Standard deviations of an interval to either side, an output each (Coverage).
   Vector interval_widths(double quantile) const { return state_.coverage().width(quantile); }
+  // How many times as large errors are for a row that is not the next: without the forecast of errors.
+  Vector unaided() const { return state_.unaided(); }
   // Variance of a new observation at the row of the last `predict_one`.
   void variance_one(VectorRef out);
-  // What each memory predicts there (outputs x memories, column by column); and that such predictions, made earlier,
-  // are those by which the memories are to be weighed when the next row is learned.
+  // What is said of the next row, if the model predicts so.
+  double next(Index o, double predicted) const { return range_.within(o, state_.corrected(o, predicted)); }
+  // What each memory predicts there (outputs x memories, column by column) and what the forecast of errors says; and
+  // that such predictions, made earlier, are those to learn from when the next row is learned.
+  Index member_numbers() const { return state_.member_numbers(); }
   void predict_members(VectorRef out);
   void weigh_by(const ConstVectorRef& predictions) { state_.weigh_by(predictions); }
   // The same for intervals.

@@ -29,10 +29,13 @@ struct OnlineSettings {
   std::vector<double> forgetting = {1.0};
   // Scale of each feature in a linear part beside the kernels; empty: none.
   std::vector<double> linear = {};
-  // Whether predictions stay near the targets seen (TargetRange).
-  bool bounded = false;
-  // Whether the constant is measured from the first target, where it has a ridge: not where targets stand for classes.
-  bool level = true;
+  // What the targets seen say of predictions.
+  struct Targets {
+    bool bounded = false;         // predictions stay near them (TargetRange)
+    bool error_forecast = false;  // the errors of the last rows correct the prediction of the next (ErrorForecast)
+    // The constant is measured from the first, where it has a ridge: not where targets stand for classes.
+    bool level = true;
+  } targets = {};
   bool window = false;  // the exact rows are all there is: older ones are forgotten
   // Either engine.
   Index kept_rows = 0;         // the last rows, as they came, for whoever begins the stream again from them
@@ -53,8 +56,9 @@ struct OnlineSettings {
     visit("exact_rows", s.exact_rows);
     visit("forgetting", s.forgetting);
     visit("linear", s.linear);
-    visit("bounded", s.bounded);
-    visit("level", s.level);
+    visit("bounded", s.targets.bounded);
+    visit("error_forecast", s.targets.error_forecast);
+    visit("level", s.targets.level);
     visit("on_full", s.on_full);
     visit("window", s.window);
     visit("hysteresis", s.hysteresis);

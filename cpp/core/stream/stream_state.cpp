@@ -19,13 +19,14 @@ StreamState::StreamState(Kernel kernel, Index n_outputs, const OnlineSettings& s
     : basis_(std::move(kernel), settings.fit_intercept && !settings.free_constant(), to_vector(settings.linear)),
       mixture_(static_cast<Index>(settings.forgetting.size()), n_outputs),
       coverage_(n_outputs),
+      forecast_(settings.targets.error_forecast ? n_outputs : 0),
       errors_(n_outputs, mixture_.size()),
       foretold_(settings.forgetting.size()),
       recent_(settings.exact_rows, basis_.kernel().n_features(), n_outputs) {
   for (const double factor : settings.forgetting)
     memories_.emplace_back(settings.alpha, n_outputs, settings.free_constant(), basis_.offset(), factor);
   window_.only = settings.window;
-  level_.kept = level_.pending = settings.level && settings.fit_intercept && !settings.free_constant();
+  level_.kept = level_.pending = settings.targets.level && settings.fit_intercept && !settings.free_constant();
   level_.value = Vector::Zero(n_outputs);
   level_.measured.resize(1, n_outputs);
   basis_.reserve(8);
@@ -62,8 +63,7 @@ bool StreamState::sound() const {
 }
 
 void StreamState::apriori(const double* y, double* out) const {
-  for (Index o = 0; o < errors_.rows(); ++o)
-    out[o] = y[o] - (memories_.size() == 1 ? errors_(o, 0) : errors_.row(o).dot(mixture_.weights()));
+  for (Index o = 0; o < errors_.rows(); ++o) out[o] = corrected(o, mixed(o, y));
 }
 
 // The error of the mixture and its variance for a row of the errors there are, from the noise variance of each memory
@@ -82,6 +82,7 @@ void StreamState::compare(const double* y, const Noise& noise, const Relative& r
         predicted_.variance[o] += weight * (noise(e, o) * units + apart * apart);  // [MATH 1.9] [BEYOND B9]
       }
     }
+    for (Index o = 0; o < errors_.rows(); ++o) predicted_.mean[o] = corrected(o, predicted_.mean[o]);
   }
   predicted_.compare = false;
   predicted_.mean = target - predicted_.mean;
@@ -119,6 +120,7 @@ bool StreamState::scores_after_growth(const Sample& sample, VectorRef scores) {
 
 void StreamState::end_row(double v, double novelty, const double* y) {
   for (Memory& each : memories_) each.fade();
+  learn_errors(y);
   if (predicted_.weigh) {
     errors_ = -predicted_.members;
     errors_.colwise() += Eigen::Map<const Vector>(y, errors_.rows());
@@ -132,11 +134,31 @@ void StreamState::predict_members(const ConstVectorRef& w, VectorRef out) const 
   for (Index e = 0; e < mixture_.size(); ++e)
     for (Index o = 0; o < outputs; ++o)
       out[e * outputs + o] = level_.value[o] + memories_[static_cast<std::size_t>(e)].posterior.at(w, o);
+  for (Index o = 0; forecast_.on() && o < outputs; ++o) {
+    double predicted = 0;
+    for (Index e = 0; e < mixture_.size(); ++e) predicted += mixture_.weights()[e] * out[e * outputs + o];
+    forecast_.say(o, predicted).write(out.data() + errors_.size() + o * ErrorForecast::Said::kNumbers);
+  }
 }
 
 void StreamState::weigh_by(const ConstVectorRef& predictions) {
-  predicted_.members = predictions.reshaped(level_.value.size(), mixture_.size());
+  predicted_.members = predictions.head(errors_.size()).reshaped(level_.value.size(), mixture_.size());
+  predicted_.said.clear();
+  for (Index i = errors_.size(); i < member_numbers(); i += ErrorForecast::Said::kNumbers)
+    predicted_.said.push_back(ErrorForecast::Said::read(predictions.data() + i));
   predicted_.weigh = true;
+}
+
+Vector StreamState::unaided() const {
+  Vector out = Vector::Ones(errors_.rows());
+  for (Index o = 0; forecast_.on() && o < out.size(); ++o) out[o] = forecast_.unaided(o);
+  return out;
+}
+
+void StreamState::learn_errors(const double* y) {
+  for (Index o = 0; forecast_.on() && o < errors_.rows(); ++o)
+    forecast_.learn(o, predicted_.weigh ? predicted_.said[static_cast<std::size_t>(o)] : forecast_.say(o, mixed(o, y)),
+                    y[o]);
 }
 
 void StreamState::compare_with(const ConstVectorRef& mean, const ConstVectorRef& variance) {
@@ -160,8 +182,11 @@ void StreamState::begin(const double* y, double v) {
   if (level_.pending) {
     level_.value = Eigen::Map<const Vector>(y, level_.value.size());
     level_.pending = false;
+    for (Index o = 0; o < level_.value.size() && predicted_.weigh && forecast_.on(); ++o)
+      predicted_.said[static_cast<std::size_t>(o)] = {y[o]};
     return;
   }
+  for (Index o = 0; forecast_.on() && o < level_.value.size(); ++o) forecast_.learn(o, {y[o]}, y[o]);
   first().posterior.seat_bias(y, v);
   basis_.seat_constant();
 }
@@ -231,6 +256,8 @@ void StreamState::learn_run(const ConstMatrixRef& W, const Rows& Y, const ConstV
       const double spread = of(foretold_, e).Delta[r] - 1.0;
       return of(memories_, e).posterior.relative_variance(spread, std::max(0.0, delta[r]));
     });
+    for (Index o = 0; o < errors_.rows(); ++o) apriori(r, o) = corrected(o, apriori(r, o));
+    learn_errors(Y.row(r).data());
     for (Memory& each : memories_) each.count_row_of_run();
     weigh(v[r], std::max(0.0, delta[r]) / k_self[r]);
   }
@@ -246,6 +273,8 @@ void StreamState::accumulate_run(const ConstMatrixRef& W, const Rows& Y, const C
     compare(
         Y.row(r).data(), [&](Index, Index o) { return noise[o]; },
         [&](Index) { return only().relative_variance(1.0 / v[r] - 1.0, std::max(0.0, delta[r])); });
+    for (Index o = 0; o < errors_.rows(); ++o) apriori(r, o) = corrected(o, apriori(r, o));
+    learn_errors(Y.row(r).data());
   }
 }
 
@@ -381,6 +410,7 @@ void StreamState::save(Arrays& arrays) const {
   }
   mixture_.save(arrays);
   coverage_.save(arrays);
+  forecast_.save(arrays);
   novelty_.save(arrays);
   arrays.put("level", level_.value);
   arrays.put("level_pending", level_.pending);
@@ -401,6 +431,7 @@ void StreamState::load(const Arrays& arrays) {
   }
   mixture_.load(arrays);
   coverage_.load(arrays);
+  forecast_.load(arrays);
   novelty_.load(arrays);
   if (arrays.items().count("level") > 0) {
     level_.value = arrays.get("level", level_.value.size(), 1);

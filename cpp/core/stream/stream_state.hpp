@@ -9,6 +9,7 @@
 
 #include "core/stream/basis.hpp"
 #include "core/stream/coverage.hpp"
+#include "core/stream/error_forecast.hpp"
 #include "core/stream/memory.hpp"
 #include "core/stream/mixture.hpp"
 #include "core/stream/novelty.hpp"
@@ -45,8 +46,15 @@ class StreamState {
   // The scalars of the decider.
   RowScalars look(const ConstVectorRef& w, double k_self, const double* y, double v);
   bool sound() const;  // of the row of the last look, for all memories
-  // The prediction before the row, of the mixture.
+  // The prediction before the row, of the mixture, and with what the last errors tell.
+  double mixed(Index o, const double* y) const {
+    return y[o] - (memories_.size() == 1 ? errors_(o, 0) : errors_.row(o).dot(mixture_.weights()));
+  }
   void apriori(const double* y, double* out) const;
+  // A prediction of the next row, corrected by the error foretold.
+  double corrected(Index o, double predicted) const {
+    return forecast_.on() ? forecast_.corrected(o, forecast_.say(o, predicted)) : predicted;
+  }
   // What the row of the last look, at squared distance delta, says of the width of intervals; before it is learned.
   void compare(double delta, const double* y);
   // Whether its distance to the span is known well enough for it to become a kernel.
@@ -55,14 +63,21 @@ class StreamState {
   void grow(const Sample& sample, std::int64_t id);
   bool scores_after_growth(const Sample& sample, VectorRef scores);
   void end_row(double v, double novelty, const double* y);
-  // What each memory predicts at coordinates w, and that the next row to be learned was predicted so: the memories are
-  // weighed by it (OnlineModel).
+  Vector unaided() const;
+  // What each memory predicts at coordinates w, with what there is to tell the error from; and that the next row to be
+  // learned was predicted so: the memories are weighed by it (OnlineModel), and the forecast of errors learns from it.
+  Index member_numbers() const {
+    return errors_.size() + (forecast_.on() ? ErrorForecast::Said::kNumbers * errors_.rows() : 0);
+  }
   void predict_members(const ConstVectorRef& w, VectorRef out) const;
   void weigh_by(const ConstVectorRef& predictions);
   // The same for intervals: what was said of the next row when it came.
   void compare_with(const ConstVectorRef& mean, const ConstVectorRef& variance);
   void as_it_is() { predicted_.weigh = predicted_.compare = false; }  // the row was refused, or had no weight
-  void pause_coverage(bool paused) { coverage_.pause(paused); }
+  void pause_forecasts(bool paused) {
+    coverage_.pause(paused);
+    forecast_.pause(paused);
+  }
   // The first row fixes where targets are measured from: the bias is seated by it, or it is the level. True where it
   // is still to come.
   bool first_row_pending() const { return level_.pending || only().bias_pending(); }
@@ -156,6 +171,7 @@ class StreamState {
   const double* measured(const double* y);
   Rows measured(const Rows& Y);
   void weigh(double v, double novelty);
+  void learn_errors(const double* y);
   template <class Noise, class Relative>
   void compare(const double* y, const Noise& noise, const Relative& relative);
 
@@ -179,9 +195,11 @@ class StreamState {
   Mixture mixture_;
   Novelty novelty_;
   Coverage coverage_;
+  ErrorForecast forecast_;
   Matrix errors_;  // of the row of the last look: outputs x memories
   struct Predicted {
-    Matrix members;         // of the next row to learn, if it was predicted earlier: outputs x memories
+    Matrix members;  // of the next row to learn, if it was predicted earlier: outputs x memories
+    std::vector<ErrorForecast::Said> said;
     Vector mean, variance;  // and of the mixture
     bool weigh = false, compare = false;
   } predicted_;

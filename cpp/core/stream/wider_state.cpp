@@ -3,6 +3,8 @@
 #include <cmath>
 #include <string>
 
+#include "core/stream/error_forecast.hpp"
+
 namespace kernsift {
 
 namespace {
@@ -81,6 +83,8 @@ Arrays with_outputs(const Arrays& state, Index count) {
     else if (what == "cost" || what == "target_mean" || what == "level" || what == "error_squares" ||
              what == "coverage" || what == "target_range")
       wider.put(name, with_rows(values, count));
+    else if (what == "error_forecast")
+      wider.put(name, ErrorForecast::with_outputs(values, count));
     else if (what == "kept_rows")
       wider.put(name, with_columns(values, values.cols() - 1, count));  // before the weight
     else

@@ -151,6 +151,10 @@ class KernelForecaster(Given):
                 raise ValueError("difference=True takes the present value from the others: give lags beyond 0")
         model = OnlineLSSVMRegressor() if self.estimator is None else self.estimator
         self.models_ = [clone(model) for _ in self._ahead]
+        # the last errors show in the lags, and a row may be several moments after the last
+        for each in self.models_:
+            if each.get_params().get("error_forecast") == "auto":
+                each.set_params(error_forecast=False)
 
     def _copy_models(self) -> None:
         """What an error leaves behind is a copy."""

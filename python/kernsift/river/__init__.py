@@ -112,7 +112,7 @@ class _Regression(RiverStream, base.MiniBatchRegressor):
         """Predict the rows of a data frame of pandas or polars, as a series."""
         self._has_no_lags("predict_many")
         rows, frame = self._frame(X)
-        values = np.zeros(len(rows)) if self._core is None else self._core.predict(rows)[:, 0]
+        values = np.zeros(len(rows)) if self._core is None else self._core.predict(rows, as_next=True)[:, 0]
         return dataframe.to_native_series(values, name=None, like=frame)
 
 
@@ -126,7 +126,7 @@ class OnlineLSSVMRegressor(OnlineFields, _Regression):
     Parameters
     ----------
     kernel, degree, coef0, alpha, max_basis, novelty_tol, usefulness_tol, admission, fit_intercept, swap_until, \
-exact_rows, forgetting, linear
+exact_rows, forgetting, linear, error_forecast
         As in :class:`kernsift.OnlineLSSVMRegressor`.
     gamma
         Width of the kernel, exp(-gamma r²) for "rbf".  "auto" takes the widths from the first rows and goes on learning
@@ -302,13 +302,13 @@ swap_until, exact_rows, forgetting
     def predict_many(self, X: Any) -> Any:
         """Return the most likely label of each row of a data frame, as a series."""
         rows, frame = self._frame(X)
-        codes = [] if self._core is None else self._core.predict(rows).argmax(axis=1)
+        codes = [] if self._core is None else self._core.predict(rows, as_next=True).argmax(axis=1)
         labels: list[Any] = [None] * len(rows) if self._core is None else [self._labels[code] for code in codes]
         return dataframe.to_native_series(labels, name=None, like=frame)
 
     def predict_proba_many(self, X: Any) -> Any:
         """Return the probability of each label, a column each, as a data frame."""
         rows, frame = self._frame(X)
-        values = np.empty((len(rows), 0)) if self._core is None else self._odds(self._core.predict(rows))
+        values = np.empty((len(rows), 0)) if self._core is None else self._odds(self._core.predict(rows, as_next=True))
         columns = {} if self._core is None else {label: values[:, i] for i, label in enumerate(self._labels)}
         return dataframe.to_native_frame(columns, like=frame)

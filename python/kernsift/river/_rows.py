@@ -55,6 +55,7 @@ class OnlineFields(KernelFields):
     exact_rows: int = 0
     forgetting: float | str | Sequence[float] = "auto"
     linear: bool | str = "auto"
+    error_forecast: bool | str = "auto"
 
 
 @parameters

@@ -34,7 +34,8 @@ class OnlineLSSVMClassifier(StreamLabels, OnlineModel):
     Parameters
     ----------
     kernel, gamma, degree, coef0, alpha, max_basis, novelty_tol, usefulness_tol, admission, fit_intercept, engine, \
-swap_until, exact_rows, oversample, hysteresis, forgetting, linear, learn_rows, window, n_jobs, random_state, verbose
+swap_until, exact_rows, oversample, hysteresis, forgetting, linear, error_forecast, learn_rows, window, n_jobs, \
+random_state, verbose
         As in :class:`OnlineLSSVMRegressor`.
     class_weight : dict, "balanced" or None, default=None
         Weight of each class, times ``sample_weight``; 1 for a class that is not named.  "balanced" is the weight of

@@ -123,6 +123,7 @@ class KRLSRegressor(KRLSParameters, OnlineLSSVMRegressor):
     hysteresis = 1.0
     window = None
     linear = False
+    error_forecast = False
 
     # --- kernels of anything: coordinates on the objects that were novel ---
 

@@ -250,7 +250,7 @@ class Arrivals:
         if core not in self._of:
             n, outputs = self.rows.targets.shape
             late = n if self.delay else 0
-            members = np.full((late, outputs * len(core.memories[0])), np.nan)
+            members = np.full((late, core.member_numbers), np.nan)
             said = np.full((n if self.quantile else 0, 2 * outputs), np.nan)
             self._of[core] = np.full((n, outputs), np.nan), members, said
         return self._of[core]

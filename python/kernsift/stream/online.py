@@ -83,6 +83,10 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
         A linear part beside the kernels, with the same prior.  "auto" adds it to streams of stationary kernels where
         the features are at most half of ``max_basis``, and not in ``fit``; predictions of a regressor then leave the
         range of the targets seen by half of it at most, however far a row is from all others.  True sets no bounds.
+    error_forecast : bool or "auto", default="auto"
+        What the errors of the last rows tell of the next one is added to its prediction, in ``predict_one`` and
+        ``prequential``, as far as that has lowered the error lately.  ``predict`` is of rows at any time and has none
+        of it.  "auto" is True with the memories of forgetting="auto" on streams.
     learn_rows : int, default=1000
         Last rows from which a stream learns its widths, at most; twice as many are kept.
     window : int or None, default=None
@@ -271,7 +275,9 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
         return np.ascontiguousarray(np.concatenate([rows, lagged.reshape(len(rows), -1)], axis=1))
 
     def predict_one(self, x: Array) -> Any:
-        """Predict one row without scikit-learn's validation; NaN and infinity are refused.
+        """Predict the next row without scikit-learn's validation; NaN and infinity are refused.
+
+        With what the errors of the last rows tell of it (``error_forecast``); without that, ``predict`` to rounding.
 
         Parameters
         ----------
@@ -287,8 +293,8 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
     def predict_interval_one(self, x: Array, coverage: float = 0.9) -> tuple[Any, Any]:
         """Return an interval for a new observation at one row without scikit-learn's validation.
 
-        About the prediction of ``predict_one``, and as wide as that of ``prequential(coverage=...)``; of
-        ``predict_interval`` to rounding.
+        About the prediction of ``predict_one``, and as wide as that of ``prequential(coverage=...)``; without
+        ``error_forecast``, of ``predict_interval`` to rounding.
 
         Parameters
         ----------

@@ -51,6 +51,7 @@ class StreamParameters(LearningParameters):
         Interval(Real, LEAST_MEMORY, 1, closed="both"), {"auto"}, "array-like", default="auto"
     )
     linear: bool | Literal["auto"] = parameter("boolean", {"auto"}, default="auto")
+    error_forecast: bool | Literal["auto"] = parameter("boolean", {"auto"}, default="auto")
     learn_rows: int = parameter(COUNT, default=1000)
     window: int | None = parameter(Interval(Integral, 2, None, closed="left"), None, default=None)
     n_jobs: int | None = parameter(Integral, None, default=None)
@@ -85,6 +86,7 @@ class OnlineParameters(StreamParameters, CoreModel):
             "forgetting": self._memories(whole),
             "linear": linear,
             "bounded": self._level and self.linear == "auto" and bool(linear),
+            "error_forecast": self._forecasts_errors(whole),
             "level": self._level,
             "on_full": self.on_full,
             "window": self.window is not None,
@@ -183,6 +185,12 @@ class OnlineParameters(StreamParameters, CoreModel):
         room = self._cap() == 0 or d <= MOST_LINEAR * self._cap()
         return not whole and room and self._beyond_the_papers() and kernel.stationary and self._ridge() > 0
 
+    def _forecasts_errors(self, whole: bool) -> bool:
+        """Whether the errors of the last rows correct the prediction of the next: the rows of a table have no order."""
+        if self.error_forecast != "auto":
+            return bool(self.error_forecast)
+        return isinstance(self.forgetting, str) and len(self._memories(whole)) > 1
+
     def _beyond_the_papers(self) -> bool:
         return self.engine == "orthonormal"
 
@@ -192,6 +200,7 @@ class OnlineParameters(StreamParameters, CoreModel):
             "exact_rows": (0, "auto"),
             "forgetting": (1.0, "auto"),
             "linear": (False, "auto"),
+            "error_forecast": (False, "auto"),
             "window": (None,),
         }
         for name, plain in beyond.items():
