@@ -21,11 +21,12 @@ struct NoMalloc {
 
 OnlineSettings settings_of(Rule rule) { return {0.01, {rule, 1e-3, 1e-4}, 25, true}; }
 
-// Three memories and a linear part beside the kernels.
+// Three memories, a linear part beside the kernels and a forecast of errors.
 OnlineSettings bank_of(Rule rule, Index dimension) {
   OnlineSettings settings = settings_of(rule);
   settings.forgetting = {1.0, 0.9995, 0.99};
   settings.linear.assign(static_cast<std::size_t>(dimension), 0.5);
+  settings.targets.error_forecast = true;
   return settings;
 }
 
@@ -65,8 +66,7 @@ void predict_then_learn_without_allocation(const OnlineSettings& settings, Index
   const Vector v = Vector::Ones(n);
   OnlineModel model(Kernel(KernelKind::rbf, Vector::Constant(2, 0.5), 3, 1.0, Vector::Zero(2)), outputs, settings);
   RowMatrix mean(n, outputs), variance(with_variance ? n : 0, outputs);
-  const Index memories = static_cast<Index>(settings.forgetting.size());
-  RowMatrix members = RowMatrix::Constant(n, outputs * memories, std::nan(""));  // of each memory, until targets come
+  RowMatrix members = RowMatrix::Constant(n, model.member_numbers(), std::nan(""));  // until targets come
   RowMatrix said = RowMatrix::Constant(with_variance ? n : 0, 2 * outputs, std::nan("")), half(0, outputs);
   std::vector<std::int64_t> sizes(n);
   Foretelling out{mean, variance, half, 0.0, members, said, sizes.data()};
