@@ -30,6 +30,7 @@ extensions = [
     "mathml",
     "plain_pages",
     "repository",
+    "reveal",
     "sphinx_design",
 ]
 exclude_patterns = ["_build", "figures", "_ext"]
@@ -78,14 +79,16 @@ plot_rcparams = {
     "axes.spines.right": False,
     "font.size": 10,
     "legend.frameon": False,
-    "savefig.facecolor": "white",
+    "savefig.facecolor": "none",
+    "axes.facecolor": "none",
 }
 plot_apply_rcparams = True
+reveal_figures = ["front_errors.svg", "front_costs.svg"]
 
 gallery = ROOT / "examples" / "gallery"
 autosummary_context = {"gallery": gallery.is_dir()}
 if gallery.is_dir():
-    extensions.append("sphinx_gallery.gen_gallery")
+    extensions += ["sphinx_gallery.gen_gallery", "thumbnails"]
     sphinx_gallery_conf = {
         "examples_dirs": "../examples/gallery",
         "gallery_dirs": "auto_examples",
@@ -94,6 +97,7 @@ if gallery.is_dir():
         "reference_url": {"kernsift": None},
         "within_subsection_order": "FileNameSortKey",
         "filename_pattern": r"[\\/]plot_",
+        "image_scrapers": ("thumbnails.scraper",),
         "remove_config_comments": True,
         "show_memory": False,
         "show_signature": False,

@@ -36,6 +36,7 @@ WORK = {
     "river": "tracks",
     "front": "front",
     "forecast": "forecast",
+    "parquet": "parquet",
 }
 ON_TWO = ("batch", "predict")  # work that has threads
 ORDER = [name for work in WORK for name in (work, f"{work}, two threads")]

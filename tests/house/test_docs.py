@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import inspect
 import re
 from pathlib import Path
 from urllib.parse import unquote
 
+import kernsift
 import pytest
 from support.public import PUBLIC
 
@@ -44,6 +47,20 @@ def test_every_public_name_is_in_the_api_reference():
     text = (DOCS / "api" / "index.md").read_text(encoding="utf-8")
     assert missing(text) == set()
     assert missing(text.replace("   lag_embed\n", "")) == {"kernsift.lag_embed"}  # and the rule can fail
+
+
+def test_classes_are_shown_with_their_parameters(monkeypatch):
+    pytest.importorskip("sphinx")
+    monkeypatch.syspath_prepend(DOCS / "_ext")
+    shown = importlib.import_module("docstrings").constructor
+    of_new = "(*args, **kwargs)"
+    for name in kernsift.__all__:
+        thing = getattr(kernsift, name)
+        if inspect.isclass(thing) and hasattr(thing, "get_params"):
+            signature, _ = shown(None, "class", name, thing, None, of_new, None)
+            assert signature.startswith("(*, "), name
+            assert {f"{part}=" for part in thing._get_param_names()} <= set(re.findall(r"\w+=", signature)), name
+    assert shown(None, "function", "f", len, None, of_new, None) is None
 
 
 def complete_examples() -> list[tuple[str, str]]:
@@ -130,3 +147,23 @@ def test_a_page_says_what_when_how_and_what_goes_wrong(page):
     text = (DOCS / "guide" / page).read_text(encoding="utf-8")
     assert order_of_questions(text) == ["what", "when", "how", "what goes wrong"]
     assert order_of_questions(text.replace("## When", "## Now")) != ["what", "when", "how", "what goes wrong"]
+
+
+def figures_of(page: str, command: str) -> list[str]:
+    """The measured figures in the line of the front page that ends with the command."""
+    line = next(line for line in page.splitlines() if command in line and line.startswith("|"))
+    return re.findall(r"\d[\d.,]*\d|\d", line.split("|")[2])
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/index.md"])
+def test_figures_of_the_front_page_are_those_of_the_measured_page(name):
+    page = (ROOT / name).read_text(encoding="utf-8")
+    results = (ROOT / "bench" / "peers" / "RESULTS.md").read_text(encoding="utf-8")
+    for table in ("parquet", "front"):
+        section = re.search(rf"^## {table}:.*?(?=^## |\Z)", results, re.M | re.S)[0]
+        measured = [float(x.replace(",", "")) for x in re.findall(r"\d[\d,]*\.?\d*", section)]
+        measured += [x / 1000 for x in measured]  # MB as GB
+        for figure in figures_of(page, f"--table {table}"):
+            digits = len(figure.partition(".")[2])
+            assert any(f"{x:.{digits}f}" == figure for x in measured), (table, figure)
+    assert figures_of("| a | 1.5 s and 20 MB | `x` |", "`x`") == ["1.5", "20"]
