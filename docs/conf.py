@@ -114,11 +114,13 @@ html_summary = "Sparse kernel least squares that learns online, stays small and 
 html_favicon = "_static/logo.svg"
 html_static_path = ["_static"]
 html_css_files = ["kernsift.css"]
+html_js_files = ["kernsift.js"]
 html_math_renderer = "mathml"
 html_show_sourcelink = False
 html_copy_source = False
 templates_path = ["_templates"]
-html_sidebars = {"index": [], "choosing": []}
+# tables of results need the width
+html_sidebars = {"index": [], "choosing": [], "measured/*": [], "papers/results": []}
 html_theme_options = {
     "logo": {
         "text": f"kernsift {version}",
@@ -135,5 +137,8 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
     "show_prev_next": True,
-    "secondary_sidebar_items": {"**": ["page-toc"], "papers/equations": [], "papers/symbols": []},
+    "secondary_sidebar_items": {
+        "**": ["page-toc"],
+        **dict.fromkeys(("papers/equations", "papers/symbols", "selectors", "stream_settings", "inputs"), []),
+    },
 }

@@ -99,8 +99,8 @@ def verdict(result: Result, own: list[Result]) -> str:
             return "ahead"
     first = own[0]
     if e is None or first["error"] is None or e <= EQUAL * first["error"]:
-        return "dearer, better" if first.seconds <= result.seconds else "behind"
-    return "cheaper, worse"
+        return "slower, better" if first.seconds <= result.seconds else "behind"
+    return "faster, worse"
 
 
 def limit(result: Result) -> str:
@@ -145,7 +145,7 @@ def case_table(label: str, results: list[Result]) -> list[str]:
         lines.append("")
         for r in there:
             said = verdict(r, [o for o in there if ours(o)])
-            if said in ("behind", "dearer, better"):
+            if said in ("behind", "slower, better"):
                 lines.append(
                     f"- **{said}** {r.rival} ({label}): × {number(r.ratio(there[0]))} our time; {note(r.rival)}"
                 )
@@ -161,7 +161,7 @@ def write(path: Path, order: list[str], fresh: dict[str, str]) -> None:
     kept.pop(BEHIND.partition(":")[0], None)
     lines = [line for name in order if name in kept for line in kept[name].splitlines() if line.startswith("- **")]
     behind = [f"## {BEHIND}", ""]
-    for kind in ("behind", "dearer, better"):
+    for kind in ("behind", "slower, better"):
         behind += sorted({line for line in lines if line.startswith(f"- **{kind}**")}) or [f"- {kind}: none"]
         behind.append("")
     first = {BEHIND: "\n".join(behind)}
