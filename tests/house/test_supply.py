@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from fnmatch import fnmatch
 from importlib import metadata
 from pathlib import Path
 
@@ -116,6 +117,28 @@ def test_what_is_published_is_built_with_locked_tools_alone():
     assert {"build", "cibuildwheel"} <= set(locked("wheels"))
     watched = re.findall(r"package-ecosystem: (\S+)", (ROOT / ".github" / "dependabot.yml").read_text(encoding="utf-8"))
     assert set(watched) == {"github-actions", "pip"}
+
+
+@pytest.mark.skipif(not (ROOT / ".github").is_dir(), reason="the workflows are not beside these tests")
+def test_wheels_are_for_every_supported_python_and_system_and_attested():
+    text = (ROOT / ".github" / "workflows" / "wheels.yml").read_text(encoding="utf-8")
+    systems = set(re.findall(r"\{ name: ([\w-]+), runs-on", text))
+    assert systems == {f"{s}-{m}" for s, m in (
+        ("linux", "x86_64"), ("linux", "aarch64"), ("macos", "x86_64"), ("macos", "arm64"),
+        ("windows", "amd64"), ("windows", "arm64"),
+    )}  # fmt: skip
+    assert "attestations: true" in text
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    wheels = project["tool"]["cibuildwheel"]
+    oldest = int(re.search(r">=3\.(\d+)", project["project"]["requires-python"])[1])
+    with_gil = {int(tag) for tag in re.findall(r"cp3(\d+)-\*", " ".join(wheels["build"]))}
+    without = {int(tag) for tag in re.findall(r"cp3(\d+)t-\*", " ".join(wheels["build"]))}
+    assert with_gil == set(range(oldest, max(with_gil) + 1)) >= {11, 15}
+    assert without == {14, 15}
+    assert "skip" not in wheels  # neither musl nor anything else
+    of_musl = {tag: tag.replace("-*", "-musllinux_x86_64") for tag in wheels["build"]}
+    tested = [tag for tag, name in of_musl.items() if not any(fnmatch(name, skip) for skip in wheels["test-skip"])]
+    assert tested == ["cp313-*"]
 
 
 @pytest.mark.skipif(not (ROOT / ".ci").is_dir(), reason="the licences and locks are not beside these tests")
