@@ -27,8 +27,10 @@ extensions = [
     "docstrings",
     "equation_map",
     "gallery_links",
+    "internal_links",
     "mathml",
     "plain_pages",
+    "pruning_slider",
     "repository",
     "reveal",
     "sphinx_design",
@@ -139,6 +141,6 @@ html_theme_options = {
     "show_prev_next": True,
     "secondary_sidebar_items": {
         "**": ["page-toc"],
-        **dict.fromkeys(("papers/equations", "papers/symbols", "selectors", "stream_settings", "inputs"), []),
+        **{page: [] for page in ("papers/equations", "papers/symbols", "selectors", "stream_settings", "inputs")},
     },
 }
