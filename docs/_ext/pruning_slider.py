@@ -13,7 +13,7 @@ from sphinx.util.docutils import SphinxDirective
 
 LARGEST = 16
 PAGE = """<div class="pruning-slider">
-<svg viewBox="-3.15 -1.95 6.3 3.6" role="img"
+<svg viewBox="-3.15 -1.65 6.3 3.3" role="img"
  aria-label="Rows, the model's curve, and its kernels along the bottom"></svg>
 <label>kernels <input type="range" min="1" max="{largest}" value="{largest}"> <output></output></label>
 <script type="application/json">{models}</script>

@@ -63,24 +63,6 @@ def test_classes_are_shown_with_their_parameters(monkeypatch):
     assert shown(None, "function", "f", len, None, of_new, None) is None
 
 
-def complete_examples() -> list[tuple[str, str]]:
-    """Examples in the pages that begin with what they import, and need no extra."""
-    pages = [DOCS / "index.md", *sorted((DOCS / "guide").glob("*.md"))]
-    return [
-        (page.name, code)
-        for page in pages
-        for code in re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
-        if re.match("(import|from) ", code)
-    ]
-
-
-def test_complete_examples_of_the_pages_run():
-    found = complete_examples()
-    assert {page for page, _ in found} >= {"index.md", "subset.md"}
-    for _, code in found:
-        exec(code, {})
-
-
 def dead_links(folder: Path) -> list[str]:
     """Relative links of Markdown files that lead nowhere in a checkout."""
     dead = []

@@ -22,65 +22,6 @@ pytestmark = pytest.mark.skipif(not DOCS.is_dir(), reason="docs is not beside th
 FENCE = re.compile(r"^( *)```(\w*|\{[^\n]*)\n(.*?)^\1```", re.M | re.S)
 GENERATED = {"_build", "generated", "auto_examples"}
 
-#: What a page takes for granted: run before its first block.
-ROWS = """
-import numpy as np
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-import kernsift
-from kernsift import SubsetLSSVMRegressor
-rng = np.random.default_rng(7)
-X = rng.uniform(-2, 2, (600, 3))
-y = np.sin(X[:, 0]) + 0.1 * rng.standard_normal(600)
-"""
-GIVEN = {
-    "docs/distributed.md": ROWS
-    + """
-import pandas, pyarrow, pyarrow.dataset, dask.array
-from pathlib import Path
-X_sample, y_sample, parts = X[:200], y[:200], [(X[:300], y[:300]), (X[300:], y[300:])]
-my_own_reader = lambda: iter(parts)
-frame = pandas.DataFrame(X, columns=["a", "b", "c"]).assign(y=y, w=1.0)
-Path("folder").mkdir()
-frame.to_parquet("folder/rows.parquet")
-frame.drop(columns="w").to_parquet("rows.parquet")
-frame.drop(columns="w").to_parquet("rows/one.parquet") if Path("rows").is_dir() else None
-""",
-    "docs/export.md": ROWS + "est = kernsift.OnlineLSSVMRegressor(gamma=0.5, max_basis=20).fit(X, y)\n",
-    "docs/guide/drift.md": ROWS + "from kernsift import OnlineLSSVMRegressor\n",
-    "docs/guide/control.md": """
-class Walk:
-    def reset(self, seed=None):
-        self.s = 5
-        return [self.s], {}
-    def step(self, a):
-        self.s = max(self.s + 2 * a - 1, 0)
-        return [self.s], float(self.s == 10), self.s == 10, False, {}
-env = Walk()
-""",
-    "docs/guide/lstd.md": """
-import numpy as np
-from kernsift import KernelLSTD
-model = KernelLSTD(gamma=1.0)
-S, rewards, S_next, S_new = np.arange(9.0)[:, None], np.ones(9), np.arange(1.0, 10.0)[:, None], np.ones((2, 1))
-ended, began = np.arange(9) == 8, np.arange(9) == 0
-""",
-    "docs/persistence.md": ROWS
-    + """
-model = kernsift.OnlineLSSVMRegressor(gamma=0.5, max_basis=20).partial_fit(X[:500], y[:500])
-X_new, y_new = X[500:], y[500:]
-pipeline = make_pipeline(StandardScaler(), kernsift.OnlineLSSVMRegressor(gamma=0.5, max_basis=20)).fit(X, y)
-""",
-    "docs/streams.md": """
-import numpy as np
-series = np.sin(np.arange(300) / 9)
-load, value = series, 0.5
-blocks = [(X, X.sum(axis=1)) for X in np.random.default_rng(7).uniform(size=(5, 10, 2))]
-dataset = [(dict(a=a, b=1.0), a + 1.0) for a in np.sin(np.arange(100.0)).tolist()]
-""",
-    "docs/tuning.md": ROWS,
-    "docs/widths.md": ROWS,
-}
 #: Packages of the extras a page needs.
 NEEDS = {
     "docs/distributed.md": ("pandas", "pyarrow", "dask"),
@@ -98,7 +39,6 @@ BUILD = "builds the core, which takes minutes; .ci/run and the nightly workflow 
 NOT_RUN = {
     "spark.sparkContext": "needs Spark; tests/adapters/test_engines.py runs it where that is installed",
     "ray.put(model)": "needs Ray; tests/adapters/test_engines.py runs it where that is installed",
-    "s3://bucket": "needs an object store; tests/adapters/test_dask.py runs the same calls on files",
     "-m kernsift demo": NETWORK,
     "-m pytest": NETWORK,
     "scikit-build-core>=1.0": NETWORK,
@@ -137,28 +77,29 @@ def reason(block: Block) -> str | None:
     return next((why for words, why in NOT_RUN.items() if words in block.code), None)
 
 
-def run_page(blocks: list[Block], given: str) -> int:
-    """Run the Python blocks of a page in one namespace, as a reader would; return how many ran."""
-    names: dict[str, object] = {"__name__": "page"}
-    exec(compile(given, "given", "exec"), names)
-    ran = 0
-    for block in blocks:
-        package = next((p for words, p in NEEDED.items() if words in block.code), None)
-        code = compile(block.code, f"{block.page}, block {block.number}", "exec")  # what is not run is Python at least
-        if reason(block) is None and (package is None or importlib.util.find_spec(package)):
-            exec(code, names)
-            ran += 1
-    return ran
+def run_alone(block: Block) -> bool:
+    """Run a Python block as a reader would who copies it, and no other; False where something it needs is missing."""
+    package = next((p for words, p in NEEDED.items() if words in block.code), None)
+    code = compile(block.code, f"{block.page}, block {block.number}", "exec")  # what is not run is Python at least
+    if reason(block) or (package and importlib.util.find_spec(package) is None):
+        return False
+    exec(code, {"__name__": "page"})
+    return True
 
 
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@pytest.mark.filterwarnings("ignore:The inplace keyword")  # pandas 3.1 of dask
 @pytest.mark.parametrize("page", PAGES)
-def test_python_blocks_run_word_for_word(page, tmp_path, monkeypatch):
+def test_python_blocks_run_word_for_word_and_alone(page, tmp_path, monkeypatch):
     for package in NEEDS.get(page, ()):
         pytest.importorskip(package, reason=f"{page} needs {package}")
-    monkeypatch.chdir(tmp_path)
     blocks = [b for b in BLOCKS if b.page == page and b.language == "python"]
-    ran = run_page(blocks, GIVEN.get(page, ""))
+    ran = 0
+    for block in blocks:
+        folder = tmp_path / str(block.number)
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        ran += run_alone(block)
     assert ran or all(reason(b) for b in blocks)
 
 
@@ -181,11 +122,12 @@ def test_cmake_blocks_are_of_the_program_that_ci_builds():
 
 
 def test_a_block_that_fails_is_found(tmp_path):
-    (tmp_path / "a.md").write_text("```python\nx = 1\n```\n\n- item\n\n  ```python\n  y = z + x\n  ```\n")
+    (tmp_path / "a.md").write_text("```python\nz = 1\n```\n\n- item\n\n  ```python\n  y = z\n  ```\n")
     blocks = blocks_of(tmp_path / "a.md", "a.md")
-    with pytest.raises(NameError, match="'z'"):
-        run_page(blocks, "")
-    assert run_page(blocks, "z = 2") == 2
+    assert run_alone(blocks[0])
+    with pytest.raises(NameError, match="'z'"):  # and no block has what another made
+        run_alone(blocks[1])
+    assert not run_alone(blocks[0]._replace(code="import spark.sparkContext"))
 
 
 @pytest.mark.parametrize(
