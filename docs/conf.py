@@ -96,7 +96,7 @@ if gallery.is_dir():
         "gallery_dirs": "auto_examples",
         "backreferences_dir": "api/backreferences",
         "doc_module": ("kernsift",),
-        "reference_url": {"kernsift": None},
+        "first_notebook_cell": '%matplotlib inline\n# needs kernsift with the extra [plot]: see the page "Install"',
         "within_subsection_order": "FileNameSortKey",
         "filename_pattern": r"[\\/]plot_",
         "image_scrapers": ("thumbnails.scraper",),

@@ -8,6 +8,8 @@ size is a matter of choice, and here is what it buys.
 
 The header is compiled where there is a C compiler, and the graph run where ``kernsift[onnx]`` and
 ``onnxruntime`` are installed; the example says what it could not do.
+A model that goes on learning on a Cortex-M4 has
+:doc:`its flash, RAM and instructions measured </measured/microcontroller>`.
 """
 
 import ctypes
