@@ -122,7 +122,7 @@ html_show_sourcelink = False
 html_copy_source = False
 templates_path = ["_templates"]
 # tables of results need the width
-html_sidebars = {"index": [], "choosing": [], "measured/*": [], "papers/results": []}
+html_sidebars = {"index": [], "choosing": [], "install": [], "measured/*": [], "papers/results": []}
 html_theme_options = {
     "logo": {
         "text": f"kernsift {version}",
@@ -141,6 +141,16 @@ html_theme_options = {
     "show_prev_next": True,
     "secondary_sidebar_items": {
         "**": ["page-toc"],
-        **{page: [] for page in ("papers/equations", "papers/symbols", "selectors", "stream_settings", "inputs")},
+        **{
+            page: []
+            for page in (
+                "papers/equations",
+                "papers/symbols",
+                "selectors",
+                "stream_settings",
+                "inputs",
+                "develop/house",
+            )
+        },
     },
 }

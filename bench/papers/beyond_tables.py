@@ -170,7 +170,7 @@ def size_of(model: Any) -> int:
 @table(
     "BEYOND_TABLES",
     "tables as they come: error on a quarter of the rows, all choices on the others",
-    "set | rows | columns | method | error | seconds | kB | us a row | what",
+    "set | rows | columns | method | error | seconds | kB | µs a row | what",
     seeds="0, ... of the split",
     page="tables",
     data=("boston", "abalone", "satimage", "pendigits", "optdigits", "letter", "usps", "covtype"),

@@ -57,8 +57,8 @@ assert model.n_basis_ < len(X) / 50
 # ``return_std=True`` gives the standard deviation of a new reading.  Two of them to each side
 # should hold some 95 % of the readings.
 
-said, spread = model.predict(X_new, return_std=True)
-inside = np.abs(said - y_new) < 2 * spread
+said, deviation = model.predict(X_new, return_std=True)
+inside = np.abs(said - y_new) < 2 * deviation
 print(f"{inside.mean():.1%} of the new readings lie within two standard deviations")
 assert abs(inside.mean() - 0.954) < 0.02
 

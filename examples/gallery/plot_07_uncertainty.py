@@ -2,9 +2,9 @@
 How sure is it?
 ===============
 
-Regressors with a ridge answer ``predict(X, return_std=True)`` with the standard deviation of a new
+``predict(X, return_std=True)`` of a regressor with a ridge returns the standard deviation of a new
 observation too.  Two parts make it up: noise, which no model can predict, and ignorance, which
-grows away from the data.  Whether such a spread is honest can be counted.
+grows away from the data.  Whether it is right can be counted.
 """
 
 import matplotlib.pyplot as plt
@@ -45,7 +45,7 @@ plt.show()
 
 known = (np.abs(grid[:, 0] + 1.75) < 1) | (np.abs(grid[:, 0] - 2.25) < 0.5)
 gap = np.abs(grid[:, 0] - 0.5) < 0.25
-print(f"spread where there are rows {std[known].mean():.2f},", end=" ")
+print(f"standard deviation where there are rows {std[known].mean():.2f},", end=" ")
 print(f"in the middle of the gap {std[gap].mean():.2f}")
 assert abs(std[known].mean() - NOISE) < 0.05
 assert std[gap].min() > 2 * std[known].mean()
@@ -74,8 +74,8 @@ for level in (0.8, 0.95):
 assert np.abs(ours - said).max() < 0.04
 
 # %%
-# The first hundred rows are the test of ignorance: a spread that knew of noise only would promise
-# too much there.
+# The first hundred rows are the test of ignorance: a standard deviation of noise alone would
+# promise too much there.
 
 early = slice(20, 120)
 honest, naive = held(early, stream.std), held(early, np.full(len(X), NOISE))
