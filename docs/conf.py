@@ -122,7 +122,8 @@ html_show_sourcelink = False
 html_copy_source = False
 templates_path = ["_templates"]
 # tables of results need the width
-html_sidebars = {"index": [], "choosing": [], "install": [], "measured/*": [], "papers/results": []}
+WIDE = ("measured/*", "papers/results", "develop/reliability")
+html_sidebars = {page: [] for page in ("index", "choosing", "install", *WIDE)}
 html_theme_options = {
     "logo": {
         "text": f"kernsift {version}",
