@@ -2,7 +2,7 @@
 document.addEventListener("DOMContentLoaded", () => {
   for (const table of document.querySelectorAll(".bd-article table")) {
     const columns = [...table.querySelectorAll("thead th")].map((cell) => cell.textContent.trim());
-    if (columns.length < 3 || table.closest(".equation-map")) continue;
+    if (columns.length < 3) continue;
     table.classList.add("by-rows");
     if (columns.length > 9) table.classList.add("many-columns");
     for (const body of table.tBodies)
