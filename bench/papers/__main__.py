@@ -35,6 +35,7 @@ for module in (
     "beyond_tables",
     "choices",
     "coverage",
+    "stream_noise",
     "uncertainty",
     "widths",
     "reinforcement",

@@ -127,9 +127,14 @@ def by_fifths(model: Any, X: Array, y: Array, column: int | None) -> list[float]
     lower, upper = model.predict_interval(X, COVERAGE)
     mean, std = model.predict(X, return_std=True)
     density = -0.5 * (np.log(2 * np.pi) + ((y - mean) / std) ** 2) - np.log(std)
-    place = np.argsort(np.argsort(mean if column is None else X[:, column], kind="stable")) * 5 // len(X)
     inside = (lower <= y) & (y <= upper)
-    return [np.mean(upper - lower), density.mean(), *(inside[place == fifth].mean() for fifth in range(5))]
+    return [np.mean(upper - lower), density.mean(), *by_fifth(mean if column is None else X[:, column], inside)]
+
+
+def by_fifth(values: Array, inside: Array) -> list[float]:
+    """Part inside of each fifth of the rows in the order of these values."""
+    place = np.argsort(np.argsort(values, kind="stable")) * 5 // len(values)
+    return [inside[place == fifth].mean() for fifth in range(5)]
 
 
 def hits(model: Any, X: Array, y: Array, n: int, splits: int) -> float:

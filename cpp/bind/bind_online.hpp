@@ -240,27 +240,29 @@ void bind_engine(py::module_& m, const char* name) {
             return py::make_tuple(out, variance);
           },
           py::arg("X").noconvert(), py::arg("threads") = 1, py::arg("quantile") = 0.0)
-      // Means, covariances of new observations without their noise (outputs x rows x rows), and that noise.
+      // Means, covariances of new observations without their noise (outputs x rows x rows), and that noise (outputs x
+      // rows).
       .def(
           "predict_with_covariance",
           [](const Model& self, const Array& X, Index threads) {
             const auto x = rows(X, self.kernel.n_features(), "X");
             Array out = array(x.rows(), self.n_outputs), covariance({self.n_outputs, x.rows(), x.rows()});
             auto f = rows_out(out);
-            Vector noise;
+            Matrix noise;
             if constexpr (!kBeyondThePapers<M>) {
               throw std::invalid_argument("engine='inverse' is the papers' literal form, without a joint covariance");
             } else {
               double* const to = covariance.mutable_data();
               self.settled([&] {
                 self.model.predict(x, f, threads);
-                noise = self.model.noise();
+                const Joint joint = self.model.covariance(x);
+                noise = joint.noise;
                 Index o = 0;
-                for (const Matrix& each : self.model.covariance(x))
+                for (const Matrix& each : joint.covariance)
                   Eigen::Map<Matrix>(to + each.size() * o++, each.rows(), each.cols()) = each;
               });
             }
-            return py::make_tuple(out, covariance, vector_to_numpy(noise));
+            return py::make_tuple(out, covariance, to_numpy(noise));
           },
           py::arg("X").noconvert(), py::arg("threads") = 1)
       .def_property_readonly("expansion",
@@ -321,6 +323,8 @@ void bind_engine(py::module_& m, const char* name) {
             self.changed([&] { self.model.see_targets(y); });
           },
           py::arg("Y").noconvert())
+      .def_property_readonly("uneven_noise",
+                             [](const Model& self) { return self.settled([&] { return self.model.uneven_noise(); }); })
       .def_property_readonly("cost", reading_vector<M>([](const M& x) { return x.cost(); }))
       .def_property_readonly("gcv", reading_vector<M>([](const M& x) { return gcv(x); }))
       .def_property_readonly("noise_variance", reading_vector<M>([](const M& x) { return noise_variance(x); }))

@@ -114,8 +114,8 @@ py::tuple prequential(Guarded<Model>& self, const Array& X, const Array& Y, cons
   py::array_t<std::int64_t> n_basis(x.rows());
   if (members.shape(0) != 0 && (members.shape(0) != x.rows() || members.shape(1) != model.member_numbers()))
     throw std::invalid_argument("members must have a row for each of X and `member_numbers` columns");
-  if (said.shape(0) != 0 && (!intervals || said.shape(0) != x.rows() || said.shape(1) != 2 * y.cols()))
-    throw std::invalid_argument("said must have a row for each of X and two columns for each output, for intervals");
+  if (said.shape(0) != 0 && (!intervals || said.shape(0) != x.rows() || said.shape(1) != 3 * y.cols()))
+    throw std::invalid_argument("said must have a row for each of X and three columns for each output, for intervals");
   Foretelling out{rows_out(apriori), rows_out(variance), rows_out(half_widths), quantile,
                   rows_out(members), rows_out(said),     n_basis.mutable_data()};
   const Index steps = end < 0 ? x.rows() + delay : std::min(end, x.rows() + delay);

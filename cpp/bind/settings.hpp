@@ -17,6 +17,7 @@ py::object setting_to_python(const T& value) {
 }
 inline py::object setting_to_python(Rule rule) { return py::cast(rule_name(rule)); }
 inline py::object setting_to_python(OnFull policy) { return py::cast(on_full_name(policy)); }
+inline py::object setting_to_python(NoiseForm form) { return py::cast(noise_form_name(form)); }
 
 template <class T>
 void setting_from_python(const py::handle& given, T& value) {
@@ -34,6 +35,9 @@ inline void setting_from_python(const py::handle& given, Rule& rule) {
 }
 inline void setting_from_python(const py::handle& given, OnFull& policy) {
   policy = on_full(py::cast<std::string>(given));
+}
+inline void setting_from_python(const py::handle& given, NoiseForm& form) {
+  form = noise_form(py::cast<std::string>(given));
 }
 
 template <class Settings>

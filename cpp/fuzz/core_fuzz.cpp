@@ -124,8 +124,8 @@ OnlineSettings some_settings(Bytes& bytes, Index features, bool beyond_the_paper
     settings.window = true;
     settings.exact_rows = 2 + bytes.below(20);
   }
-  if (settings.alpha > 0 || (way == 0 && settings.linear.empty())) return settings;
-  settings.alpha = 0.1;
+  if (!(settings.alpha > 0) && (way != 0 || !settings.linear.empty())) settings.alpha = 0.1;
+  if (settings.alpha > 0) settings.noise = static_cast<NoiseForm>(bytes.below(3));
   return settings;
 }
 

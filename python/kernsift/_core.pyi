@@ -451,6 +451,7 @@ class _OnlineSettings(TypedDict, total=False):
     error_forecast: bool
     level: bool
     on_full: str
+    noise: str
     window: bool
     hysteresis: float
     kept_rows: int
@@ -506,6 +507,8 @@ class _Online:
     def see_targets(self, Y: Array) -> None: ...
     @property
     def member_numbers(self) -> int: ...
+    @property
+    def uneven_noise(self) -> list[bool]: ...
     @property
     def memories(self) -> tuple[list[float], Array, Array]: ...
     @property

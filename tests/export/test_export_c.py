@@ -367,6 +367,9 @@ def test_the_constants_stated_are_those_of_the_object(learn, tmp_path):
 
 DEVIATIONS = {
     "online": lambda k: fitted("online", k),
+    "online, uneven": lambda k: kernsift.OnlineLSSVMRegressor(kernel=k, gamma=GAMMA, max_basis=20, noise="input").fit(
+        X, SEVERAL
+    ),
     "dense": lambda k: kernsift.LSSVMRegressor(kernel=k, gamma=GAMMA, alpha=1.0).fit(X[:80], Y[:80]),
     "isls": lambda k: kernsift.SparseLSSVMRegressor(kernel=k, gamma=GAMMA, max_basis=20).fit(X, Y),
     "subset": lambda k: fitted("subset", k),
@@ -380,7 +383,7 @@ DEVIATIONS = {
 @pytest.mark.parametrize("maker", DEVIATIONS)
 def test_standard_deviations(maker, noise, kernel, dtype, tmp_path):
     estimator = DEVIATIONS[maker](kernel)
-    if maker != "online":
+    if "online" not in maker:
         estimator = copy.copy(estimator).set_params(noise=noise)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what float32 loses is stated, and tested below
@@ -462,3 +465,6 @@ def test_what_has_no_deviation_in_c_says_so():
     bank = kernsift.OnlineLSSVMRegressor(gamma=0.3, max_basis=20).partial_fit(X, Y)
     with pytest.raises(ValueError, match=r"forgetting=1\.0"):
         to_c(bank, std=True, learn=True)
+    uneven = kernsift.OnlineLSSVMRegressor(gamma=0.3, max_basis=20, noise="auto", forgetting=1.0, linear=False)
+    with pytest.raises(ValueError, match="noise='auto' is a second posterior"):
+        to_c(uneven.partial_fit(X, Y), learn=True)

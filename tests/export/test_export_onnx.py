@@ -311,6 +311,12 @@ def test_a_missing_extra_is_named(missing, call, monkeypatch):
 
 DEVIATIONS = {
     "online": lambda k: fitted("online", k),
+    "online, uneven": lambda k: kernsift.OnlineLSSVMRegressor(kernel=k, gamma=GAMMA, max_basis=20, noise="input").fit(
+        X, SEVERAL
+    ),
+    "online, no constant": lambda k: kernsift.OnlineLSSVMRegressor(
+        kernel=k, gamma=GAMMA, max_basis=20, noise="auto", fit_intercept=False
+    ).fit(X, SEVERAL),
     "krls": lambda k: fitted("krls", k),
     "dense": lambda k: fitted("dense", k),
     "no constant": lambda k: kernsift.LSSVMRegressor(kernel=k, gamma=GAMMA, fit_intercept=False).fit(X, Y, WEIGHTS),

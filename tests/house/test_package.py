@@ -228,6 +228,7 @@ def test_settings_cross_the_border_by_name():
         "error_forecast": True,
         "level": False,
         "on_full": "drop-oldest",
+        "noise": "input",
         "window": True,
         "hysteresis": 0.75,
         "kept_rows": 12,

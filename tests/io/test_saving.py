@@ -39,6 +39,7 @@ VARIANTS = {
     "inverse": ("OnlineLSSVMRegressor", {"engine": "inverse"}),
     "exact rows": ("OnlineLSSVMRegressor", {"exact_rows": 20, "max_basis": 8}),
     "memories": ("OnlineLSSVMRegressor", {"forgetting": [1.0, 0.99], "linear": True, "max_basis": 8}),
+    "uneven noise": ("OnlineLSSVMRegressor", {"noise": "input", "max_basis": 8}),
     "widths": ("OnlineLSSVMRegressor", {"gamma": np.array([0.5, 1.0, 2.0]), "alpha": np.float64(0.2)}),
     "list of widths": ("OnlineLSSVMRegressor", {"gamma": [0.5, 1.0, 2.0]}),
     "drawing": ("SubsetLSSVMRegressor", {"random_state": np.random.RandomState(3), "max_basis": 9}),

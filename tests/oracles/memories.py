@@ -14,10 +14,15 @@ farther from it than they used to.  The core works in an orthonormal basis with 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from .kernels import KernelFunction
 from .linear import cholesky, solve_lower, solve_upper
+
+if TYPE_CHECKING:
+    from .input_noise import InputNoise
 
 Array = np.ndarray
 RATE, MOST = 0.99, 9.0  # of the weights: how much the past counts, and the most that one error can say
@@ -120,7 +125,11 @@ class Memories:
         scale: list[float] | None = None,
         centre: Array | None = None,
         level: bool = True,
+        noise: InputNoise | None = None,
+        weigh: bool = False,
     ) -> None:
+        """`noise`: what is believed of log s², if it depends on x; `weigh`: the mean is learned with weights 1/s²."""
+        self.noise, self.weigh, self.second_pass = noise, weigh, False
         dtype = kernel(np.zeros((1, n_features)), np.zeros((1, n_features))).dtype.type
         self.kernel, self.alpha = kernel, dtype(alpha)
         self.scale, self.centre, self.constant = np.asarray(scale or []), centre, fit_intercept
@@ -165,8 +174,12 @@ class Memories:
         evicted: int | None = None,
         _: bool = False,
         predicted: Array | None = None,
+        said: tuple[Array, Array] | None = None,
     ) -> None:
-        """One row; `predicted`: by each memory when the row came, if its target came later."""
+        """One row; `predicted`: by each memory when the row came, if its target came later.
+
+        `said`: mean and variance with constant noise then.
+        """
         number = self.seen
         self.seen += 1
         if not v > 0:
@@ -174,15 +187,26 @@ class Memories:
             return
         if self.level is None:
             self.level = np.array(y, dtype=np.float64)
+        given = v
+        if self.weigh:
+            v = v * self.noise.weight(self._observation(x))
         self.Y, self.weight = np.vstack([self.Y, y]), np.append(self.weight, v)
         size = self.kernel(x[None], x[None])[0, 0]
         novelty = max(self._distance(x), 0.0) / size if size > 0 else 0.0
         measured, h = y - self.level, self._observation(x)
         errors = np.array([measured - h @ each.mean for each in self.memories])
+        delta = max(self._distance(x), 0.0)
+        if self.noise is not None:
+            error, variance = self.weights @ errors, self._base(h, delta, given)
+            if said is not None:
+                error, variance = y - said[0], said[1]
+            if not self.second_pass:
+                self.noise.learn(h, error, variance, self._prior() * self.alpha)
         if predicted is not None:
             errors = y - predicted
         if admitted:
-            delta = self._distance(x)
+            if self.noise is not None:
+                self.noise.belief.join(h[self.noise.belief.leading :], delta)
             for each in self.memories:
                 each.join(h[each.leading :], delta)
             self.basis, self.ids = np.vstack([self.basis, x]), [*self.ids, number]
@@ -205,7 +229,7 @@ class Memories:
     def drop(self, number: int) -> None:
         i = self.ids.index(number)
         functional = _solve(self.kernel(self.basis, self.basis), np.eye(len(self.ids))[i])
-        for each in self.memories:
+        for each in [*self.memories, *([] if self.noise is None else [self.noise.belief])]:
             each.leave(i, functional)
         self.basis, self.ids = np.delete(self.basis, i, axis=0), [*self.ids[:i], *self.ids[i + 1 :]]
 
@@ -222,9 +246,10 @@ class Memories:
             each.cov = self._prior()
             each.mean = np.zeros((len(each.cov), Y.shape[1]))
             each.cost, each.counted = np.zeros(Y.shape[1]), 0.0
+        self.second_pass = True
         for x, y, weight in zip(X, Y, v, strict=True):
             self.learn(x, y, weight, False)
-        self.seen = seen
+        self.seen, self.second_pass = seen, False
 
     def _prior(self) -> Array:
         leading, m = self.memories[0].leading, len(self.ids)
@@ -274,4 +299,15 @@ class Memories:
                 h = self._observation(x)
                 relative = 1.0 + h @ memory.cov @ h + max(self._distance(x), 0.0) / self.alpha
                 total[i] = total[i] + weight * relative * memory.noise
+        if self.noise is not None:
+            how = "input" if self.weigh else "auto"
+            total = total * np.array([self.noise.factors(self._observation(x), how) for x in X])
+        return total
+
+    def _base(self, h: Array, delta: float, v: float) -> Array:
+        """Variance of an observation of weight v at h, at distance delta, of a model of constant noise."""
+        means = np.array([h @ memory.mean for memory in self.memories])
+        total = self.weights @ (means - self.weights @ means) ** 2
+        for weight, memory in zip(self.weights, self.memories, strict=True):
+            total = total + weight * (1.0 / v + h @ memory.cov @ h + delta / self.alpha) * memory.noise
         return total

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from kernsift import KRLSRegressor, OnlineLSSVMClassifier, OnlineLSSVMRegressor
 from oracles.dense_stream import DenseStream
+from oracles.input_noise import InputNoise
 from oracles.memories import Memories
 from sklearn.base import clone
 from support.streams import through_a_file
@@ -84,6 +85,9 @@ class OnlineMachine(RuleBasedStateMachine):
             beyond["forgetting"] = data.draw(st.sampled_from([1.0, 0.9, [0.99, 0.5], [1.0, 0.999, 0.9]]), "forgetting")
             # a single memory that does not fade has the oracle of the machine only with a linear part
             beyond["linear"] = beyond["forgetting"] == 1.0 or data.draw(st.booleans(), "linear")
+            # quiet rows of a memory that forgets nothing are summed up: their errors are not those of rows one by one
+            noises = ["constant", "input"] if beyond["forgetting"] == 1.0 else ["constant", "auto", "input"]
+            beyond["noise"] = data.draw(st.sampled_from(noises), "noise")
         if kind == "exact":
             beyond["exact_rows"] = data.draw(st.sampled_from([1, 5, 40]), "exact_rows")
         if kind in ("memories", "exact") and common["max_basis"]:
@@ -134,6 +138,7 @@ class OnlineMachine(RuleBasedStateMachine):
         kernel = oracles.kernel_function(self.model.kernel, GAMMA[self.model.kernel], dtype=np.float64)
         window, common = get("window"), {"fit_intercept": get("fit_intercept", False)}
         if self.model.linear or np.ravel(self.model.forgetting).tolist() not in ([1.0], ["auto"]):
+            leading = int(common["fit_intercept"]) + (self.d if self.model.linear else 0)
             self.dense = Memories(
                 kernel,
                 self.model.alpha,
@@ -143,6 +148,8 @@ class OnlineMachine(RuleBasedStateMachine):
                 scale=[1 / np.sqrt(self.d + 1)] * self.d if self.model.linear else [],
                 centre=np.zeros(self.d) if self.model.kernel in ("polynomial", "linear") else first,
                 level=not hasattr(self.model, "classes_"),
+                noise=None if get("noise", "constant") == "constant" else InputNoise(leading, outputs),
+                weigh=get("noise") == "input",
                 **common,
             )
         else:

@@ -60,13 +60,14 @@ class Arrays {
   const std::map<std::string, Matrix>& items() const { return items_; }
 
   // Arrays of several memories: those of the first have their plain names, those of part k the prefix "memory<k>_".
-  void put_all(const Arrays& part, std::size_t k) {
-    for (const auto& [name, value] : part.items_) put(prefix(k) + name, value);
+  void put_all(const Arrays& part, std::size_t k) { put_part(part, prefix(k)); }
+  Arrays of(std::size_t k) const { return k == 0 ? *this : part(prefix(k)); }
+  // Those of another part, under a prefix.
+  void put_part(const Arrays& part, const std::string& before) {
+    for (const auto& [name, value] : part.items_) put(before + name, value);
   }
-  Arrays of(std::size_t k) const {
-    if (k == 0) return *this;
+  Arrays part(const std::string& before) const {
     Arrays part;
-    const std::string before = prefix(k);
     for (auto it = items_.lower_bound(before); it != items_.end() && it->first.compare(0, before.size(), before) == 0;
          ++it)
       part.put(it->first.substr(before.size()), it->second);

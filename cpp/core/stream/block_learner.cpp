@@ -86,10 +86,10 @@ void BlockLearner::learn_run(OnlineModel& model, const Block& block, Index begin
   state.begin_run();
   for (Index r = 0; r < count; ++r) {
     const double* y = block.Y.row(i + r).data();
-    weight[r] = block.v[i + r];
+    weight[r] = block.v[i + r] * state.row_weight(W.col(r));
     if (model.keeps_recent()) state.keep(sample(r), y, weight[r]);
     model.journal_.record({model.frozen() ? Outcome::frozen : Outcome::rejected_novelty}, i + r, log.events);
-    state.count(y, block.v[i + r]);
+    state.count(y, weight[r]);
   }
   // After as many quiet rows as the change of form costs, it is worth its price; a frozen model stays quiet.
   bool accumulate =
@@ -169,6 +169,7 @@ void BlockLearner::learn_parts(OnlineModel& model, const Rows& X, const Rows& Y,
                                LearnLog& log) const {
   const Basis& basis = model.state_.basis();
   const StreamState& state = model.state_;
+  Vector weights = v;
   const auto sum_rows = [&](Index begin, Index end) {
     Posterior::Sums sums = state.leader().posterior.no_sums();
     Matrix W(basis.offset() + model.dictionary().padded(), kTile);
@@ -177,8 +178,10 @@ void BlockLearner::learn_parts(OnlineModel& model, const Rows& X, const Rows& Y,
       const Index count = std::min(kTile, end - first);
       basis.kernel().prepare(X.middleRows(first, count), prepared);
       basis.coordinates(prepared, 0, X.middleRows(first, count), W);
-      state.add_run(W.topLeftCorner(basis.dimension(), count), Y.middleRows(first, count), v.segment(first, count),
-                    log.apriori.middleRows(first, count), sums);
+      const auto w = W.topLeftCorner(basis.dimension(), count);
+      for (Index r = 0; state.weighs_rows() && r < count; ++r) weights[first + r] *= state.row_weight(w.col(r));
+      state.add_run(w, Y.middleRows(first, count), weights.segment(first, count), log.apriori.middleRows(first, count),
+                    sums);
     }
     return sums;
   };
@@ -197,7 +200,7 @@ void BlockLearner::learn_parts(OnlineModel& model, const Rows& X, const Rows& Y,
   for (Index i = 0; i < rows; ++i) {
     const bool counts = v[i] > 0;
     model.journal_.record({counts ? Outcome::frozen : Outcome::ignored}, i, log.events);
-    if (counts) model.state_.count(Y.row(i).data(), v[i]);
+    if (counts) model.state_.count(Y.row(i).data(), weights[i]);
   }
 }
 

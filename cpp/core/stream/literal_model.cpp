@@ -36,8 +36,8 @@ LiteralModel::LiteralModel(Kernel kernel, Index n_outputs, const OnlineSettings&
       beta_(0, n_outputs),
       xi_(Vector::Zero(n_outputs)),
       learned_(n_outputs, 1.0),
-      journal_(settings.first_row),
-      kept_(settings.kept_rows, dictionary_.kernel().n_features(), n_outputs) {
+      journal_(settings.again.first_row),
+      kept_(settings.again.kept_rows, dictionary_.kernel().n_features(), n_outputs) {
   if (settings.swap_until > 0 || settings.exact_rows > 0 || settings.forgets() || !settings.linear.empty())
     throw std::invalid_argument(
         "the explicit engine is the papers' form: no swap_until, exact_rows, forgetting or linear part");

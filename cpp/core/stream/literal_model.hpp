@@ -57,7 +57,9 @@ class LiteralModel {
   Index member_numbers() const { return n_outputs(); }  // one memory
   void predict_members(VectorRef) {}
   void weigh_by(const ConstVectorRef&) {}
-  void compare_with(const ConstVectorRef&, const ConstVectorRef&) {}  // intervals are those of normal errors
+  void constant_variance_one(VectorRef) const {}
+  void compare_with(const ConstVectorRef&, const ConstVectorRef&, const ConstVectorRef&) {}  // as if of normal errors
+  std::vector<bool> uneven_noise() const { return std::vector<bool>(static_cast<std::size_t>(n_outputs()), false); }
   Vector unaided() const { return Vector::Ones(n_outputs()); }
   Vector interval_widths(double quantile) const { return Vector::Constant(n_outputs(), quantile); }
 

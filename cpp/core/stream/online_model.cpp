@@ -20,8 +20,8 @@ constexpr Index kBlock = 64;   // rows learned together
 OnlineModel::OnlineModel(Kernel kernel, Index n_outputs, const OnlineSettings& settings)
     : settings_(settings.checked(n_outputs)),
       state_(std::move(kernel), n_outputs, settings),
-      journal_(settings.first_row),
-      kept_(settings.kept_rows, dictionary().kernel().n_features(), n_outputs),
+      journal_(settings.again.first_row),
+      kept_(settings.again.kept_rows, dictionary().kernel().n_features(), n_outputs),
       constant_(Vector::Zero(n_outputs)),
       slopes_(static_cast<Index>(settings.linear.size()), n_outputs),
       range_(n_outputs),
@@ -41,8 +41,9 @@ void OnlineModel::learn(const Rows& X, const Rows& Y, const ConstVectorRef& v, L
     const Index count = std::min(kChunk, X.rows() - first);
     dictionary().kernel().prepare(X.middleRows(first, count), prepared_);
     for (Index r = 0; r < count;) {
-      // the first row of all seats the constant, or is the level: alone
-      if (settings_.window || state_.basis().dimension() == 0 || state_.first_row_pending()) {
+      // the first row of all seats the constant, or is the level: alone; weights 1/s^2 follow the row before
+      if (settings_.window || (state_.weighs_rows() && !refit_.on) || state_.basis().dimension() == 0 ||
+          state_.first_row_pending()) {
         const Index i = first + r;
         learn_row(X.row(i).data(), r, Y.row(i).data(), v[i], log.apriori.row(i).data(), i, log.events);
         ++r;
@@ -89,7 +90,7 @@ void OnlineModel::learn_row(const double* x, Index row, const double* y, double 
   const Sample sample{x, prepared_, row, dictionary().kernel().self(prepared_, row), one_.w.head(basis.dimension())};
   const bool slides = v > 0 && !first && state_.window_is_full();
   if (slides) {  // an interval was said before the oldest row is forgotten
-    state_.compare(state_.look(sample.w, sample.k_self, y, v).delta, y);
+    state_.compare(sample.w, state_.look(sample.w, sample.k_self, y, v).delta, y);
     state_.forget_oldest();
   }
   const RowScalars look = this->look(sample, y, v, apriori, !slides);
@@ -102,13 +103,14 @@ void OnlineModel::learn_row(const double* x, Index row, const double* y, double 
 RowScalars OnlineModel::look(const Sample& sample, const double* y, double v, double* apriori, bool compare) {
   const RowScalars row = state_.look(sample.w, sample.k_self, y, v);
   state_.apriori(y, apriori);
-  if (v > 0 && compare) state_.compare(row.delta, y);
+  if (v > 0 && compare) state_.compare(sample.w, row.delta, y);
   return row;
 }
 
 Event OnlineModel::decide(const RowScalars& row, const Sample& sample, const double* y, double v) {
   if (!(v > 0)) return {Outcome::ignored};
   if (!state_.sound()) return {Outcome::refused};
+  v = row.weight;
   const bool frozen_now = frozen(), keep = keeps_recent();
   leave_scores_if(frozen_now);
   state_.count(y, v);
@@ -315,7 +317,14 @@ void OnlineModel::variance(const Rows& X, RowsOut out, Index threads) const {
   });
 }
 
-std::vector<Matrix> OnlineModel::covariance(const Rows& X) const {
+std::vector<bool> OnlineModel::uneven_noise() const {
+  std::vector<bool> used(static_cast<std::size_t>(n_outputs()), false);
+  for (Index o = 0; state_.input_noise() && o < n_outputs(); ++o)
+    used[static_cast<std::size_t>(o)] = state_.input_noise()->used(o);
+  return used;
+}
+
+Joint OnlineModel::covariance(const Rows& X) const {
   const Basis& basis = state_.basis();
   Matrix W(basis.dimension(), X.rows());
   dictionary().tiles(X, 1, [&](MatrixRef K, const ConstVectorRef&, Index first) {

@@ -87,9 +87,10 @@ class OnlineModel {
   // The variance of a new observation at each row, n x outputs [MATH 1.9].
   void variance(const Rows& X, RowsOut out, Index threads = 1) const;
 
-  // Covariance of new observations at the rows, without their noise, an output each; and that noise.
-  std::vector<Matrix> covariance(const Rows& X) const;
-  Vector noise() const { return state_.noise(); }
+  // Of new observations at the rows.
+  Joint covariance(const Rows& X) const;
+  // Whether the noise of each output depends on the input at present.
+  std::vector<bool> uneven_noise() const;
 
   // --- one row at a time, nothing allocated ---
   void update(const ConstVectorRef& x, const ConstVectorRef& y, double v) {
@@ -120,8 +121,11 @@ class OnlineModel {
   Index member_numbers() const { return state_.member_numbers(); }
   void predict_members(VectorRef out);
   void weigh_by(const ConstVectorRef& predictions) { state_.weigh_by(predictions); }
-  // The same for intervals.
-  void compare_with(const ConstVectorRef& mean, const ConstVectorRef& variance) { state_.compare_with(mean, variance); }
+  // The same for intervals; `constant`: of the last `variance_one`, with constant noise.
+  void constant_variance_one(VectorRef out) const { out = state_.constant_variance_one(); }
+  void compare_with(const ConstVectorRef& mean, const ConstVectorRef& variance, const ConstVectorRef& constant) {
+    state_.compare_with(mean, variance, constant);
+  }
 
   // From the state alone [MATH 1.8]; per output, of the memory with the largest weight.
   Vector cost() const { return leader().cost(); }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/stream/admission.hpp"
+#include "core/stream/input_noise.hpp"
 
 namespace kernsift {
 
@@ -16,6 +17,12 @@ enum class OnFull : std::uint8_t {
 };
 OnFull on_full(const std::string& name);  // throws std::invalid_argument
 const char* on_full_name(OnFull policy);
+
+// A stream begun again.
+struct BegunAgain {
+  Index kept_rows = 0;         // the last rows, as they came, for whoever begins again from them
+  std::int64_t first_row = 0;  // number of the first row in the stream: a model that begins again begins late
+};
 
 struct OnlineSettings {
   double alpha = 0.1;
@@ -36,11 +43,11 @@ struct OnlineSettings {
     // The constant is measured from the first, where it has a ridge: not where targets stand for classes.
     bool level = true;
   } targets = {};
+  NoiseForm noise = NoiseForm::constant;
   bool window = false;  // the exact rows are all there is: older ones are forgotten
   // Either engine.
-  Index kept_rows = 0;         // the last rows, as they came, for whoever begins the stream again from them
-  std::int64_t first_row = 0;  // number of the first row in the stream: a model that begins again begins late
-  double hysteresis = 1;       // a kernel leaves for a newcomer this many times as useful, at most
+  BegunAgain again = {};
+  double hysteresis = 1;  // a kernel leaves for a newcomer this many times as useful, at most
   OnFull on_full = OnFull::prune;
 
   // The names of all settings, for whoever moves them: visit(name, reference) for each.
@@ -60,10 +67,11 @@ struct OnlineSettings {
     visit("error_forecast", s.targets.error_forecast);
     visit("level", s.targets.level);
     visit("on_full", s.on_full);
+    visit("noise", s.noise);
     visit("window", s.window);
     visit("hysteresis", s.hysteresis);
-    visit("kept_rows", s.kept_rows);
-    visit("first_row", s.first_row);
+    visit("kept_rows", s.again.kept_rows);
+    visit("first_row", s.again.first_row);
   }
 
   // Throws std::invalid_argument where a setting is out of its range: it may come from a file.

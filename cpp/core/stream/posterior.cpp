@@ -160,6 +160,17 @@ void Posterior::grow_exact(const ConstVectorRef& s, const ConstVectorRef& v) {
   log_det_ += std::log(q);
 }
 
+void Posterior::widen() {
+  const Index p = dimension();
+  reserve(grown_capacity(theta_.rows(), p + 1));
+  auto column = row_.column.head(p);
+  column.setZero();
+  information_.kept = false;
+  C_.append(column, 1.0 / alpha_);
+  theta_.row(p).setZero();
+  log_det_ += std::log(alpha_);
+}
+
 bool Posterior::remove(const Rotations& rotations) {
   const Index b = offset(), last = dimension() - 1;
   information_.kept = false;

@@ -72,6 +72,8 @@ class Posterior {
   double schur() const { return exact_.schur; }
   const Vector& new_theta() const { return exact_.tau; }  // tau, outputs
   void grow_exact(const ConstVectorRef& s, const ConstVectorRef& v);
+  // A direction more, of which the rows so far say nothing.
+  void widen();
 
   // After each row that is learned: one step back to the prior.
   void fade() {

@@ -13,7 +13,8 @@ struct Foretelling {
   RowsOut half;            // half the width of an interval of the coverage whose normal quantile is `quantile`
   double quantile;
   // Until the target comes: what each memory predicted (outputs * memories), by which the memories are weighed, and
-  // mean and variance (2 outputs), by whose errors intervals are widened. NaN where a row was not predicted.
+  // mean, variance and that of constant noise (3 outputs), by whose errors intervals are widened. NaN where a row was
+  // not predicted.
   RowsOut members, said;
   std::int64_t* n_basis;
 };
@@ -38,14 +39,19 @@ void prequential(Model& model, const Rows& X, const Rows& Y, const ConstVectorRe
       if (out.members.rows() > 0) model.predict_members(out.members.row(i).transpose());
       if (out.half.rows() > 0)
         out.half.row(i) = half_widths(model, out.quantile, out.variance.row(i).transpose()).transpose();
-      if (out.said.rows() > 0) out.said.row(i) << out.mean.row(i), out.variance.row(i);
+      if (out.said.rows() > 0) {
+        out.said.row(i) << out.mean.row(i), out.variance.row(i), out.variance.row(i);
+        model.constant_variance_one(out.said.row(i).tail(outputs).transpose());
+      }
     }
     const Index late = i - delay;
     if (late < 0) continue;
     if (out.members.rows() > 0 && std::isfinite(out.members(late, 0)))
       model.weigh_by(out.members.row(late).transpose());
     if (out.said.rows() > 0 && std::isfinite(out.said(late, 0)))
-      model.compare_with(out.said.row(late).head(outputs).transpose(), out.said.row(late).tail(outputs).transpose());
+      model.compare_with(out.said.row(late).head(outputs).transpose(),
+                         out.said.row(late).segment(outputs, outputs).transpose(),
+                         out.said.row(late).tail(outputs).transpose());
     model.update(X.row(late).transpose(), Y.row(late).transpose(), v[late]);
   }
 }

@@ -21,8 +21,11 @@ StreamState::StreamState(Kernel kernel, Index n_outputs, const OnlineSettings& s
       coverage_(n_outputs),
       forecast_(settings.targets.error_forecast ? n_outputs : 0),
       errors_(n_outputs, mixture_.size()),
+      constant_variance_(Vector::Zero(n_outputs)),
       foretold_(settings.forgetting.size()),
       recent_(settings.exact_rows, basis_.kernel().n_features(), n_outputs) {
+  if (settings.noise != NoiseForm::constant)
+    noise_.emplace(settings.noise == NoiseForm::input, n_outputs, settings.free_constant() ? 1 : basis_.offset());
   for (const double factor : settings.forgetting)
     memories_.emplace_back(settings.alpha, n_outputs, settings.free_constant(), basis_.offset(), factor);
   window_.only = settings.window;
@@ -49,6 +52,11 @@ RowScalars StreamState::look(const ConstVectorRef& w, double k_self, const doubl
   const double delta = basis_.distance(w, k_self);  // [JP 3]
   invariants::check_distance(delta, k_self);
   const double* target = measured(y);
+  if (weighs_rows()) {
+    const double given = v;
+    v *= noise_->weight(w);
+    lightened_ = 1.0 / given - 1.0 / v;
+  }
   for (std::size_t e = 0; e < memories_.size(); ++e) {
     Memory& each = memories_[e];
     each.scores.begin_row();
@@ -69,9 +77,10 @@ void StreamState::apriori(const double* y, double* out) const {
 // The error of the mixture and its variance for a row of the errors there are, from the noise variance of each memory
 // and output, and the variance of a new observation in its units.
 template <class Noise, class Relative>
-void StreamState::compare(const double* y, const Noise& noise, const Relative& relative) {
+void StreamState::compare(const ConstVectorRef& w, const double* y, const Noise& noise, const Relative& relative) {
   const Eigen::Map<const Vector> target(y, errors_.rows());
-  if (!predicted_.compare) {
+  const bool now = !predicted_.compare;
+  if (now) {
     predicted_.mean = target;
     for (Index e = 0; e < errors_.cols(); ++e) predicted_.mean -= mixture_.weights()[e] * errors_.col(e);
     predicted_.variance.setZero(errors_.rows());
@@ -86,15 +95,21 @@ void StreamState::compare(const double* y, const Noise& noise, const Relative& r
   }
   predicted_.compare = false;
   predicted_.mean = target - predicted_.mean;
+  if (!noise_) return coverage_.learn(predicted_.mean, predicted_.variance);
+  if (now) {
+    predicted_.constant = predicted_.variance;
+    for (Index o = 0; o < target.size(); ++o) predicted_.variance[o] *= noise_->factor(w, o);
+  }
   coverage_.learn(predicted_.mean, predicted_.variance);
+  noise_->learn(w, predicted_.mean, predicted_.constant);
 }
 
-void StreamState::compare(double delta, const double* y) {
+void StreamState::compare(const ConstVectorRef& w, double delta, const double* y) {
   compare(
-      y, [&](Index e, Index o) { return memories_[static_cast<std::size_t>(e)].noise_variance(o); },
+      w, y, [&](Index e, Index o) { return memories_[static_cast<std::size_t>(e)].noise_variance(o); },
       [&](Index e) {
         const Memory& each = memories_[static_cast<std::size_t>(e)];
-        return each.posterior.relative_variance(each.row.Delta - 1.0, std::max(0.0, delta));
+        return each.posterior.relative_variance(each.row.Delta + lightened_ - 1.0, std::max(0.0, delta));
       });
 }
 
@@ -110,6 +125,7 @@ void StreamState::normal(const Sample& sample) {
 
 void StreamState::grow(const Sample& sample, std::int64_t id) {
   for (Memory& each : memories_) each.grow(basis_.span(), sample.w);
+  if (noise_) noise_->widen();
   basis_.append(sample.x, sample.prepared, sample.row, id, sample.w, std::sqrt(decider().row.delta));
 }
 
@@ -161,9 +177,11 @@ void StreamState::learn_errors(const double* y) {
                     y[o]);
 }
 
-void StreamState::compare_with(const ConstVectorRef& mean, const ConstVectorRef& variance) {
+void StreamState::compare_with(const ConstVectorRef& mean, const ConstVectorRef& variance,
+                               const ConstVectorRef& constant) {
   predicted_.mean = mean;
   predicted_.variance = variance;
+  predicted_.constant = constant;
   predicted_.compare = true;
 }
 
@@ -198,6 +216,7 @@ void StreamState::remove(Index i) {
     const bool lost = !each.posterior.remove(basis_.rotations());
     each.scores.remove(basis_.span(), basis_.rotations(), each.posterior, i, lost);
   }
+  if (noise_) noise_->remove(basis_.rotations());
   if (recent_.size() > 0) recent_.drop_last(basis_.rotations(), basis_.offset());
 }
 
@@ -227,6 +246,7 @@ void StreamState::grow_exact(const Sample& sample, double delta, std::int64_t id
   first().scores.grow_exact(basis_.span(), only(), sample.w, delta);
   first().posterior.grow_exact(s, recent_.weights());
   recent_.append_coordinate(s);
+  if (noise_) noise_->widen();
   basis_.append(sample.x, sample.prepared, sample.row, id, sample.w, std::sqrt(delta));
   count_rounding();
 }
@@ -252,7 +272,7 @@ void StreamState::learn_run(const ConstMatrixRef& W, const Rows& Y, const ConstV
     const auto noise = [&](Index e, Index o) {
       return of(foretold_, e).cost(r, o) / std::max(of(memories_, e).rows_so_far(), 1.0);
     };
-    compare(Y.row(r).data(), noise, [&](Index e) {
+    compare(W.col(r), Y.row(r).data(), noise, [&](Index e) {
       const double spread = of(foretold_, e).Delta[r] - 1.0;
       return of(memories_, e).posterior.relative_variance(spread, std::max(0.0, delta[r]));
     });
@@ -271,7 +291,7 @@ void StreamState::accumulate_run(const ConstMatrixRef& W, const Rows& Y, const C
   for (Index r = 0; r < W.cols(); ++r) {
     errors_.col(0) = (Y.row(r) - apriori.row(r)).transpose();
     compare(
-        Y.row(r).data(), [&](Index, Index o) { return noise[o]; },
+        W.col(r), Y.row(r).data(), [&](Index, Index o) { return noise[o]; },
         [&](Index) { return only().relative_variance(1.0 / v[r] - 1.0, std::max(0.0, delta[r])); });
     for (Index o = 0; o < errors_.rows(); ++o) apriori(r, o) = corrected(o, apriori(r, o));
     learn_errors(Y.row(r).data());
@@ -296,6 +316,7 @@ void StreamState::settle() {
     each.posterior.settle();
     each.scores.settle(basis_.span(), each.posterior);
   }
+  if (noise_) noise_->settle();
 }
 
 bool StreamState::change_ridge(double alpha) {
@@ -349,12 +370,20 @@ RowMatrix StreamState::variance(const ConstMatrixRef& W, const ConstVectorRef& d
     if (memories_.size() > 1)
       variance += weight * product(W.transpose(), Matrix(posterior.theta() - mean)).cwiseAbs2();  // [BEYOND B9]
   }
+  if (noise_) variance.array() *= noise_factors(W).array();
   return variance;
 }
 
-std::vector<Matrix> StreamState::covariance(const Rows& X, const ConstMatrixRef& W, double alpha) const {
+RowMatrix StreamState::noise_factors(const ConstMatrixRef& W) const {
+  RowMatrix out(W.cols(), level_.value.size());
+  for (Index r = 0; r < out.rows(); ++r)
+    for (Index o = 0; o < out.cols(); ++o) out(r, o) = noise_->factor(W.col(r), o);
+  return out;
+}
+
+Joint StreamState::covariance(const Rows& X, const ConstMatrixRef& W, double alpha) const {
   const Index n = W.cols(), outputs = level_.value.size();
-  std::vector<Matrix> out(static_cast<std::size_t>(outputs), Matrix::Zero(n, n));
+  Joint joint{std::vector<Matrix>(static_cast<std::size_t>(outputs), Matrix::Zero(n, n)), Matrix::Zero(outputs, n)};
   Matrix beyond = Matrix::Zero(n, n);
   add_beyond_span(dictionary().kernel(), X, W.bottomRows(basis_.size()), alpha, beyond);
   const ConstMatrixRef mean = theta();
@@ -364,20 +393,20 @@ std::vector<Matrix> StreamState::covariance(const Rows& X, const ConstMatrixRef&
     const Matrix relative = posterior.joint_spread(W) + beyond;
     const Matrix apart = product(W.transpose(), Matrix(posterior.theta() - mean));
     for (Index o = 0; o < outputs; ++o) {
-      Matrix& of = out[static_cast<std::size_t>(o)];
+      Matrix& of = joint.covariance[static_cast<std::size_t>(o)];
       of += weight * memories_[e].noise_variance(o) * relative;
+      joint.noise.row(o).array() += weight * memories_[e].noise_variance(o);
       if (memories_.size() > 1) of += weight * apart.col(o) * apart.col(o).transpose();  // [BEYOND B9]
     }
   }
-  return out;
-}
-
-Vector StreamState::noise() const {
-  Vector out = Vector::Zero(level_.value.size());
-  for (std::size_t e = 0; e < memories_.size(); ++e)
-    for (Index o = 0; o < out.size(); ++o)
-      out[o] += mixture_.weights()[static_cast<Index>(e)] * memories_[e].noise_variance(o);
-  return out;
+  if (!noise_) return joint;
+  const Matrix factors = noise_factors(W).transpose(), roots = factors.cwiseSqrt();
+  joint.noise.array() *= factors.array();
+  for (Index o = 0; o < outputs; ++o) {
+    Matrix& of = joint.covariance[static_cast<std::size_t>(o)];
+    of = roots.row(o).transpose().asDiagonal() * of * roots.row(o).transpose().asDiagonal();
+  }
+  return joint;
 }
 
 void StreamState::variance_one(const ConstVectorRef& w, double delta, VectorRef out) {
@@ -397,6 +426,8 @@ void StreamState::variance_one(const ConstVectorRef& w, double delta, VectorRef 
     for (Index e = 0; e < members; ++e)
       out[o] += mixture_.weights()[e] * (errors_(o, e) - mean) * (errors_(o, e) - mean);
   }
+  constant_variance_ = out;
+  for (Index o = 0; noise_ && o < out.size(); ++o) out[o] *= noise_->factor(w, o);
 }
 
 void StreamState::save(Arrays& arrays) const {
@@ -411,6 +442,7 @@ void StreamState::save(Arrays& arrays) const {
   mixture_.save(arrays);
   coverage_.save(arrays);
   forecast_.save(arrays);
+  if (noise_) noise_->save(arrays);
   novelty_.save(arrays);
   arrays.put("level", level_.value);
   arrays.put("level_pending", level_.pending);
@@ -432,6 +464,7 @@ void StreamState::load(const Arrays& arrays) {
   mixture_.load(arrays);
   coverage_.load(arrays);
   forecast_.load(arrays);
+  if (noise_) noise_->load(arrays, basis_.size());
   novelty_.load(arrays);
   if (arrays.items().count("level") > 0) {
     level_.value = arrays.get("level", level_.value.size(), 1);

@@ -5,11 +5,13 @@
 // Invariant: all parts have coordinates in the same basis, but for recent rows that nothing will read again.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "core/stream/basis.hpp"
 #include "core/stream/coverage.hpp"
 #include "core/stream/error_forecast.hpp"
+#include "core/stream/input_noise.hpp"
 #include "core/stream/memory.hpp"
 #include "core/stream/mixture.hpp"
 #include "core/stream/novelty.hpp"
@@ -27,6 +29,12 @@ struct Sample {
   ConstVectorRef w;
 };
 
+// Of several rows together: their covariance, an output each, and the variance of the noise (outputs x rows).
+struct Joint {
+  std::vector<Matrix> covariance;
+  Matrix noise;
+};
+
 class StreamState {
  public:
   StreamState(Kernel kernel, Index n_outputs, const OnlineSettings& settings);
@@ -41,9 +49,10 @@ class StreamState {
   const Memory& leader() const { return memories_[static_cast<std::size_t>(mixture_.heaviest())]; }
   const RecentRows& recent() const { return recent_; }
   const Coverage& coverage() const { return coverage_; }
+  const std::optional<InputNoise>& input_noise() const { return noise_; }
 
   // --- one row: look, then exactly one of normal / grow, then `end_row` if it was learned ---
-  // The scalars of the decider.
+  // The scalars of the decider; their weight is that of the row times `row_weight`.
   RowScalars look(const ConstVectorRef& w, double k_self, const double* y, double v);
   bool sound() const;  // of the row of the last look, for all memories
   // The prediction before the row, of the mixture, and with what the last errors tell.
@@ -55,8 +64,12 @@ class StreamState {
   double corrected(Index o, double predicted) const {
     return forecast_.on() ? forecast_.corrected(o, forecast_.say(o, predicted)) : predicted;
   }
-  // What the row of the last look, at squared distance delta, says of the width of intervals; before it is learned.
-  void compare(double delta, const double* y);
+  // What the row of the last look, at squared distance delta, says of the width of intervals and of the noise; before
+  // it is learned.
+  void compare(const ConstVectorRef& w, double delta, const double* y);
+  // What noise that depends on the input multiplies the weight of a row with.
+  bool weighs_rows() const { return noise_ && noise_->weighs(); }
+  double row_weight(const ConstVectorRef& w) const { return weighs_rows() ? noise_->weight(w) : 1.0; }
   // Whether its distance to the span is known well enough for it to become a kernel.
   bool is_resolved(const Sample& sample, double delta);
   void normal(const Sample& sample);
@@ -71,12 +84,13 @@ class StreamState {
   }
   void predict_members(const ConstVectorRef& w, VectorRef out) const;
   void weigh_by(const ConstVectorRef& predictions);
-  // The same for intervals: what was said of the next row when it came.
-  void compare_with(const ConstVectorRef& mean, const ConstVectorRef& variance);
+  // The same for intervals: what was said of the next row when it came; `constant` is the variance of constant noise.
+  void compare_with(const ConstVectorRef& mean, const ConstVectorRef& variance, const ConstVectorRef& constant);
   void as_it_is() { predicted_.weigh = predicted_.compare = false; }  // the row was refused, or had no weight
   void pause_forecasts(bool paused) {
     coverage_.pause(paused);
     forecast_.pause(paused);
+    if (noise_) noise_->pause(paused);
   }
   // The first row fixes where targets are measured from: the bias is seated by it, or it is the level. True where it
   // is still to come.
@@ -147,11 +161,11 @@ class StreamState {
   const Vector& level() const { return level_.value; }
   // Variance of a new observation at each column of W, at squared distances delta to the span: n x outputs.
   RowMatrix variance(const ConstMatrixRef& W, const ConstVectorRef& delta) const;  // [MATH 1.9] [BEYOND B9]
-  // The same of one row; nothing is allocated.
+  // The same of one row, and what it would be with constant noise; nothing is allocated.
   void variance_one(const ConstVectorRef& w, double delta, VectorRef out);
-  // Covariance of new observations at rows X with coordinates W, without their noise, and that noise: one an output.
-  std::vector<Matrix> covariance(const Rows& X, const ConstMatrixRef& W, double alpha) const;
-  Vector noise() const;
+  const Vector& constant_variance_one() const { return constant_variance_; }
+  // Covariance of new observations at rows X with coordinates W, without their noise, and that noise at each row.
+  Joint covariance(const Rows& X, const ConstMatrixRef& W, double alpha) const;
 
   void check() const {
     for (const Memory& each : memories_) each.posterior.check();
@@ -172,8 +186,9 @@ class StreamState {
   Rows measured(const Rows& Y);
   void weigh(double v, double novelty);
   void learn_errors(const double* y);
+  RowMatrix noise_factors(const ConstMatrixRef& W) const;
   template <class Noise, class Relative>
-  void compare(const double* y, const Noise& noise, const Relative& relative);
+  void compare(const ConstVectorRef& w, const double* y, const Noise& noise, const Relative& relative);
 
   struct Window {
     bool only = false;    // the recent rows are all there is: older ones are forgotten
@@ -196,11 +211,15 @@ class StreamState {
   Novelty novelty_;
   Coverage coverage_;
   ErrorForecast forecast_;
-  Matrix errors_;  // of the row of the last look: outputs x memories
+  std::optional<InputNoise> noise_;
+  Matrix errors_;             // of the row of the last look: outputs x memories
+  double lightened_ = 0;      // 1/v of that row as given, less 1/v as it is learned
+  Vector constant_variance_;  // of the last `variance_one`
   struct Predicted {
     Matrix members;  // of the next row to learn, if it was predicted earlier: outputs x memories
     std::vector<ErrorForecast::Said> said;
     Vector mean, variance;  // and of the mixture
+    Vector constant;        // the variance with constant noise
     bool weigh = false, compare = false;
   } predicted_;
   mutable Matrix mixed_;  // workspace

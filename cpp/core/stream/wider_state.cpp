@@ -22,9 +22,10 @@ Matrix with_rows(const Matrix& values, Index count) {
   return longer;
 }
 
-// The name without the prefix of its memory.
+// The name without the prefix of its memory or of the noise.
 std::string plain(const std::string& name) {
-  return name.compare(0, 6, "memory") == 0 ? name.substr(name.find('_') + 1) : name;
+  const bool of_a_part = name.compare(0, 6, "memory") == 0 || name.compare(0, 6, "noise_") == 0;
+  return of_a_part ? name.substr(name.find('_') + 1) : name;
 }
 
 // The inverse as FadingInverse keeps it, with `count` coordinates more at `place` of which nothing is known.
@@ -39,20 +40,25 @@ Matrix with_unknowns(const Matrix& inverse, Index place, Index count, double pri
   return wider;
 }
 
+// The same of a whole posterior.
+Arrays with_unknowns(const Arrays& posterior, Index place, Index count, double alpha) {
+  const double scale = posterior.number("inverse_scale"), shift = posterior.number("inverse_shift");
+  Arrays wider;
+  wider.put("inverse", with_unknowns(posterior.get("inverse"), place, count, 1.0 / (scale * alpha) - shift));
+  wider.put("theta", Matrix(with_columns(posterior.get("theta").transpose(), place, count).transpose()));
+  if (const Matrix& information = posterior.get("information"); information.size() > 0)
+    wider.put("information", with_unknowns(information, place, count, alpha));
+  wider.put("log_det", posterior.number("log_det") + static_cast<double>(count) * std::log(alpha));
+  return wider;
+}
+
 // Slopes of the new features, of which nothing is known, behind those of the others.
 void add_slopes(Arrays& state, const OnlineSettings& settings, Index had, Index count) {
   const Index place = (settings.fit_intercept ? 1 : 0) + had;
-  for (std::size_t k = 0; k < settings.forgetting.size(); ++k) {
-    const Arrays memory = state.of(k);
-    const double scale = memory.number("inverse_scale"), shift = memory.number("inverse_shift");
-    Arrays wider;
-    wider.put("inverse", with_unknowns(memory.get("inverse"), place, count, 1.0 / (scale * settings.alpha) - shift));
-    wider.put("theta", Matrix(with_columns(memory.get("theta").transpose(), place, count).transpose()));
-    if (const Matrix& information = memory.get("information"); information.size() > 0)
-      wider.put("information", with_unknowns(information, place, count, settings.alpha));
-    wider.put("log_det", memory.number("log_det") + static_cast<double>(count) * std::log(settings.alpha));
-    state.put_all(wider, k);
-  }
+  for (std::size_t k = 0; k < settings.forgetting.size(); ++k)
+    state.put_all(with_unknowns(state.of(k), place, count, settings.alpha), k);
+  if (settings.noise != NoiseForm::constant)
+    InputNoise::put(state, with_unknowns(InputNoise::of(state), place, count, InputNoise::kRidge));
   if (const Matrix& recent = state.get("recent_coordinates"); recent.cols() > 0)
     state.put("recent_coordinates", Matrix(with_columns(recent.transpose(), place, count).transpose()));
 }
@@ -81,7 +87,7 @@ Arrays with_outputs(const Arrays& state, Index count) {
     if (what == "theta" || what == "beta" || what == "recent_targets")
       wider.put(name, with_columns(values, values.cols(), count));
     else if (what == "cost" || what == "target_mean" || what == "level" || what == "error_squares" ||
-             what == "coverage" || what == "target_range")
+             what == "coverage" || what == "target_range" || what == "levels")
       wider.put(name, with_rows(values, count));
     else if (what == "error_forecast")
       wider.put(name, ErrorForecast::with_outputs(values, count));

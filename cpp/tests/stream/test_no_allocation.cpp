@@ -30,6 +30,15 @@ OnlineSettings bank_of(Rule rule, Index dimension) {
   return settings;
 }
 
+// Noise that depends on the input, beside one memory: of several another may come to decide, which gets its scores in
+// new room.
+OnlineSettings uneven(NoiseForm form) {
+  OnlineSettings settings = bank_of(Rule::product, 2);
+  settings.forgetting = {1.0};
+  settings.noise = form;
+  return settings;
+}
+
 template <class Model>
 void learn_without_allocation(const OnlineSettings& settings, Index dimension) {
   const Index n = 4000, warm = 2000;
@@ -67,7 +76,7 @@ void predict_then_learn_without_allocation(const OnlineSettings& settings, Index
   OnlineModel model(Kernel(KernelKind::rbf, Vector::Constant(2, 0.5), 3, 1.0, Vector::Zero(2)), outputs, settings);
   RowMatrix mean(n, outputs), variance(with_variance ? n : 0, outputs);
   RowMatrix members = RowMatrix::Constant(n, model.member_numbers(), std::nan(""));  // until targets come
-  RowMatrix said = RowMatrix::Constant(with_variance ? n : 0, 2 * outputs, std::nan("")), half(0, outputs);
+  RowMatrix said = RowMatrix::Constant(with_variance ? n : 0, 3 * outputs, std::nan("")), half(0, outputs);
   std::vector<std::int64_t> sizes(n);
   Foretelling out{mean, variance, half, 0.0, members, said, sizes.data()};
   prequential(model, X, Y, v, delay, 0, warm, out);
@@ -82,7 +91,8 @@ void predict_then_learn_without_allocation(const OnlineSettings& settings, Index
 }  // namespace
 
 TEST(no_allocation_a_row_predicted_then_learned) {
-  for (const OnlineSettings& settings : {settings_of(Rule::product), bank_of(Rule::product, 2)})
+  for (const OnlineSettings& settings :
+       {settings_of(Rule::product), bank_of(Rule::product, 2), uneven(NoiseForm::automatic), uneven(NoiseForm::input)})
     for (const Index outputs : {1, 5}) {
       predict_then_learn_without_allocation(settings, outputs, false);
       predict_then_learn_without_allocation(settings, outputs, true);
@@ -93,6 +103,10 @@ TEST(no_allocation_a_row_online) { learn_without_allocation<OnlineModel>(setting
 TEST(no_allocation_a_row_literal) { learn_without_allocation<LiteralModel>(settings_of(Rule::product), 2); }
 TEST(no_allocation_a_row_unsupervised) { learn_without_allocation<OnlineModel>(settings_of(Rule::novelty), 3); }
 TEST(no_allocation_a_row_of_a_bank) { learn_without_allocation<OnlineModel>(bank_of(Rule::product, 2), 2); }
+TEST(no_allocation_a_row_of_uneven_noise) {
+  learn_without_allocation<OnlineModel>(uneven(NoiseForm::automatic), 2);
+  learn_without_allocation<OnlineModel>(uneven(NoiseForm::input), 2);
+}
 
 TEST(no_allocation_a_transition) {
   const Index n = 4000, warm = 2000;

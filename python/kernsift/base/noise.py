@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +20,14 @@ from .left_out import LeftOut
 MOST, FEWEST, ENOUGH = 200, 10, 100
 # Rows in one span: what is further out than this part of k(x, x) is in it.
 _INDEPENDENT = 1e-8
+NoiseSetting = Literal["auto", "constant", "input"]
 
 
 @parameters
 class NoiseParameter:
     """The parameter of regressors whose noise may depend on the input."""
 
-    noise: Literal["auto", "constant", "input"] = parameter({"auto", "constant", "input"}, default="auto")
+    noise: NoiseSetting = parameter(set(get_args(NoiseSetting)), default="auto")
 
 
 @record("NoiseField")

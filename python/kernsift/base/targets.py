@@ -110,9 +110,9 @@ class Regression(Scored, RegressorMixin, Supervised):
         return np.ones((1, 1))
 
     def _mean_and_covariance(self, X: Array) -> tuple[Array, Array, Array]:
-        """Mean (n, outputs), covariance of new observations without their noise (outputs, n, n), and noise (outputs,).
+        """Mean (n, outputs), covariance of new observations without their noise (outputs, n, n), and that noise.
 
-        In the units of `_mean_and_variance`.
+        The noise is (outputs,), or (outputs, n) where each row has its own.  In the units of `_mean_and_variance`.
         """
         raise NotImplementedError
 
@@ -125,7 +125,7 @@ class Regression(Scored, RegressorMixin, Supervised):
         check_memory((2.0 + 2.0 * outputs) * len(rows) ** 2, f"{what} of {len(rows)} rows", "give fewer rows at a time")
         mean, covariance, own = self._mean_and_covariance(rows)
         if noise:
-            covariance[:, np.arange(len(rows)), np.arange(len(rows))] += own[:, None]
+            covariance[:, np.arange(len(rows)), np.arange(len(rows))] += own.reshape(outputs, -1)
         factors = self._std_factors(rows, mean).T
         return mean, covariance * factors[:, :, None] * factors[:, None, :]
 

@@ -200,6 +200,11 @@ def _learner(estimator: Any, model: Model) -> Learner:
             f"forgetting={estimator.forgetting!r}, linear={estimator.linear!r}; begin the stream with forgetting=1.0 "
             "and linear=False, or write with learn=False"
         )
+    if estimator.noise != "constant":
+        raise ValueError(
+            f"learn=True writes a step of constant noise, and noise={estimator.noise!r} is a second posterior beside "
+            "the model: begin the stream with noise='constant', or write with learn=False"
+        )
     if not model.terms:
         raise ValueError("learn=True needs a model with at least one kernel: fit on more rows, or lower usefulness_tol")
     return Learner.of(estimator)

@@ -13,6 +13,7 @@ from ..base.intervals import Intervals
 from ..base.targets import Regression
 from ..dense.base import BatchRegressor
 from ..select.orols import OROLSRegressor
+from ..stream.online import OnlineLSSVMRegressor
 from ..stream.online_model import OnlineModel
 from ..subset.subset import SubsetLSSVMRegressor
 from ._model import Term
@@ -93,6 +94,9 @@ def deviation(estimator: Any, rows: Array) -> Deviation:
             np.add.at(coef, [place[row.tobytes()] for row in parts.basis], np.where(varies, parts.coef, 0.0))
             low, high = np.where(varies, field.low, 0.0), np.where(varies, field.high, 0.0)
             noise = Noise(coef, np.where(varies, field.slopes, 0.0), parts.intercept, low, high)
+    elif isinstance(estimator, OnlineLSSVMRegressor) and any(model.uneven_noise):
+        noise = _noise_of_stream(model, L)
+        coef = noise.coef
     found = Deviation(Term(kernel, vectors, coef), L, Q, prior, scale, noise)
     mean, expected = (np.reshape(part, (len(rows), outputs)) for part in estimator.predict(rows, return_std=True))
     off = float(np.abs(found.at(rows, mean) - expected).max() / np.abs(expected).max())
@@ -129,6 +133,15 @@ def _parts(estimator: Any) -> tuple[Array, Array, Array, float]:
         f"std=True has no form for this {type(estimator).__name__}: of streams it needs engine='orthonormal', "
         "alpha > 0, forgetting=1.0 and linear=False; of tables one model (n_models=1)"
     )
+
+
+def _noise_of_stream(core: Any, L: Array) -> Noise:
+    state, varies = core.state(), np.array(core.uneven_noise)
+    theta = np.where(varies, state["noise_theta"], 0.0)
+    outputs, constant = theta.shape[1], len(theta) - len(L)
+    coef = solve_triangular(L, theta[constant:], lower=True, trans="T")
+    low, high = np.where(varies, state["noise_levels"][:, :2].T, 0.0)
+    return Noise(coef, np.zeros((outputs, outputs)), theta[:constant].sum(axis=0), low, high)
 
 
 def _of_subset(estimator: Any) -> tuple[Array, Array, Array, float]:

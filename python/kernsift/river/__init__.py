@@ -22,7 +22,7 @@ from ..stream.classes import StreamClasses
 from ..stream.classifier import OnlineLSSVMClassifier as _Classifier
 from ..stream.krls import KRLSRegressor as _KRLS
 from ..stream.online import OnlineLSSVMRegressor as _Regressor
-from ._rows import Interval, KRLSFields, OnlineFields, RiverStream, Row, base, check_finite, dataframe
+from ._rows import Interval, KRLSFields, OnlineFields, RegressorFields, RiverStream, Row, base, check_finite, dataframe
 
 __all__ = ["KRLSRegressor", "OnlineLSSVMClassifier", "OnlineLSSVMRegressor"]
 
@@ -117,7 +117,7 @@ class _Regression(RiverStream, base.MiniBatchRegressor):
 
 
 @parameters
-class OnlineLSSVMRegressor(OnlineFields, _Regression):
+class OnlineLSSVMRegressor(RegressorFields, _Regression):
     """Sparse kernel least squares on a stream; see :class:`kernsift.OnlineLSSVMRegressor`.
 
     A feature that a row does not have counts as 0, and one that comes for the first time was 0 before: both exactly,
@@ -126,7 +126,7 @@ class OnlineLSSVMRegressor(OnlineFields, _Regression):
     Parameters
     ----------
     kernel, degree, coef0, alpha, max_basis, novelty_tol, usefulness_tol, admission, fit_intercept, swap_until, \
-exact_rows, forgetting, linear, error_forecast
+exact_rows, forgetting, linear, error_forecast, noise
         As in :class:`kernsift.OnlineLSSVMRegressor`.
     gamma
         Width of the kernel, exp(-gamma r²) for "rbf".  "auto" takes the widths from the first rows and goes on learning
@@ -159,6 +159,7 @@ exact_rows, forgetting, linear, error_forecast
     """
 
     _kind = _Regressor
+    _fields = RegressorFields
 
 
 @parameters

@@ -59,6 +59,13 @@ class OnlineFields(KernelFields):
 
 
 @parameters
+class RegressorFields(OnlineFields):
+    """Parameters of the online regressor."""
+
+    noise: str = "constant"
+
+
+@parameters
 class KRLSFields(KernelFields):
     """Parameters of kernel recursive least squares."""
 

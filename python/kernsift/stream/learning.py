@@ -251,7 +251,7 @@ class Arrivals:
             n, outputs = self.rows.targets.shape
             late = n if self.delay else 0
             members = np.full((late, core.member_numbers), np.nan)
-            said = np.full((n if self.quantile else 0, 2 * outputs), np.nan)
+            said = np.full((n if self.quantile else 0, 3 * outputs), np.nan)
             self._of[core] = np.full((n, outputs), np.nan), members, said
         return self._of[core]
 

@@ -16,9 +16,10 @@ from ..base.threads import n_threads
 from ..base.validation import as_targets, at_this_moment, check_array, one_target, transaction
 from .learning import Prequential, check_delay
 from .online_model import OnlineModel
+from .parameters import RegressorParameters
 
 
-class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
+class OnlineLSSVMRegressor(IncrementalRegression, RegressorParameters, OnlineModel):
     """Online least-squares support vector regression on a small basis that follows the stream.
 
     Each row is learned in O(m²) for m kernels, whatever the number of rows seen [1]_.  A row becomes a kernel when
@@ -92,6 +93,11 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
     window : int or None, default=None
         Only the last so many rows count; the model is exact on all of them.  They are kept, and every row costs a
         second step that forgets one.
+    noise : {"constant", "auto", "input"}, default="constant"
+        Whether standard deviations and intervals follow noise that depends on the input.  For "auto" they do while
+        that makes the last errors more likely; for "input" always, and the mean is learned with weights one over the
+        variance predicted before the row.  It takes as long as one more memory; "input" learns rows of a block one by
+        one.
     n_jobs : int or None, default=None
         Threads for predictions and for rows that can change no dictionary (``refit``, a frozen one); None is one, -1
         all.  ``OMP_NUM_THREADS`` and threadpoolctl bound it; results do not depend on the number.
@@ -116,6 +122,8 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
         Counts of rows admitted, evicted and rejected, by rule.
     learned_gamma_ : dict
         Where widths were learned, what :func:`learn_gamma` or the stream found.
+    noise_ : {"constant", "input"}
+        What is in use of ``noise`` at present.
     drift_ : list of int
         Rows seen when a stream that learns its widths was found to have changed.
 
@@ -163,6 +171,15 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
     >>> small = OnlineLSSVMRegressor(gamma=1.0, exact_rows=200, max_basis=3, forgetting=1.0).partial_fit(X, y)
     >>> int(small.score_candidates([[-2.5], [0.5], [40.0]]).argmin())
     2
+
+    Noise that grows with x, and intervals that do:
+
+    >>> x = np.random.default_rng(7).uniform(0, 1, (800, 1))
+    >>> uneven = OnlineLSSVMRegressor(gamma=1.0, noise="auto")
+    >>> uneven = uneven.partial_fit(x, x[:, 0] * np.random.default_rng(8).standard_normal(800))
+    >>> lower, upper = uneven.predict_interval([[0.1], [0.9]])
+    >>> uneven.noise_, bool(upper[1] - lower[1] > 3 * (upper[0] - lower[0]))
+    ('input', True)
 
     A second pass over the rows, and fewer kernels:
 
@@ -337,6 +354,11 @@ class OnlineLSSVMRegressor(IncrementalRegression, OnlineModel):
         self._needs_ridge("predict_interval")
         mean, half = self._fitted().predict_with_variance(self._rows(X), n_threads(self.n_jobs), quantile)
         return in_precision_of(X, self._columns(mean - half), self._columns(mean + half))
+
+    @property
+    def noise_(self) -> str:
+        """What is in use of ``noise`` at present: "input" where that of an output depends on x, else "constant"."""
+        return "input" if any(self._fitted().uneven_noise) else "constant"
 
     def _mean_and_covariance(self, X: Array) -> tuple[Array, Array, Array]:
         self._needs_ridge("the covariance of several rows")

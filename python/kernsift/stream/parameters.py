@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from .. import _core
 from ..base.kernel import SCALES, TABLE, LearningParameters, kernel_name, parameter, parameters, wants_learning
 from ..base.memory import check_memory
+from ..base.noise import NoiseSetting
 from ..base.targets import Rows
 from ..base.types import GammaSetting, RandomState
 from ..base.validation import COUNT, NOT_NEGATIVE, POSITIVE, Interval
@@ -59,10 +60,18 @@ class StreamParameters(LearningParameters):
     verbose: int | bool = parameter("verbose", default=0)
 
 
+@parameters
+class RegressorParameters(StreamParameters):
+    """Those of the regressor."""
+
+    noise: NoiseSetting = parameter(set(get_args(NoiseSetting)), default="constant")
+
+
 class OnlineParameters(StreamParameters, CoreModel):
     """Parameters, and the core made from them."""
 
     on_full = "prune"  # what an admission means at the cap; a parameter of KRLS only
+    noise: Any = "constant"  # a parameter of the regressor only
     _level = True  # whether the constant of several memories is measured from the first target
 
     def _settings(self, kernel: Any, rows: Rows, whole: bool) -> dict[str, Any]:
@@ -89,6 +98,7 @@ class OnlineParameters(StreamParameters, CoreModel):
             "error_forecast": self._forecasts_errors(whole),
             "level": self._level,
             "on_full": self.on_full,
+            "noise": self.noise,
             "window": self.window is not None,
             "hysteresis": float(self.hysteresis),
             "kept_rows": 0 if whole else self._kept_for_widths(),
@@ -201,6 +211,7 @@ class OnlineParameters(StreamParameters, CoreModel):
             "forgetting": (1.0, "auto"),
             "linear": (False, "auto"),
             "error_forecast": (False, "auto"),
+            "noise": ("constant",),
             "window": (None,),
         }
         for name, plain in beyond.items():
@@ -234,6 +245,8 @@ class OnlineParameters(StreamParameters, CoreModel):
             raise ValueError(
                 "forgetting < 1 needs alpha > 0: what is forgotten returns to the prior, and there is none"
             )
+        if self.noise != "constant" and not self._ridge() > 0:
+            raise ValueError(f"noise={self.noise!r} needs alpha > 0: without a ridge there are no standard deviations")
         if self.linear is True and not self._ridge() > 0:
             raise ValueError("linear=True needs alpha > 0: it is a part of the prior, and there is none")
         if forgets and self.window is not None:
