@@ -5,7 +5,6 @@
 
 #include "core/base/multiply.hpp"
 #include "core/base/parallel.hpp"
-#include "core/ridge/joint_variance.hpp"
 
 namespace kernsift {
 
@@ -21,9 +20,9 @@ StreamState::StreamState(Kernel kernel, Index n_outputs, const OnlineSettings& s
       coverage_(n_outputs),
       forecast_(settings.targets.error_forecast ? n_outputs : 0),
       errors_(n_outputs, mixture_.size()),
-      constant_variance_(Vector::Zero(n_outputs)),
       foretold_(settings.forgetting.size()),
       recent_(settings.exact_rows, basis_.kernel().n_features(), n_outputs) {
+  uneven_.constant_variance = Vector::Zero(n_outputs);
   if (settings.noise != NoiseForm::constant)
     noise_.emplace(settings.noise == NoiseForm::input, n_outputs, settings.free_constant() ? 1 : basis_.offset());
   for (const double factor : settings.forgetting)
@@ -55,7 +54,7 @@ RowScalars StreamState::look(const ConstVectorRef& w, double k_self, const doubl
   if (weighs_rows()) {
     const double given = v;
     v *= noise_->weight(w);
-    lightened_ = 1.0 / given - 1.0 / v;
+    uneven_.lightened = 1.0 / given - 1.0 / v;
   }
   for (std::size_t e = 0; e < memories_.size(); ++e) {
     Memory& each = memories_[e];
@@ -109,7 +108,7 @@ void StreamState::compare(const ConstVectorRef& w, double delta, const double* y
       w, y, [&](Index e, Index o) { return memories_[static_cast<std::size_t>(e)].noise_variance(o); },
       [&](Index e) {
         const Memory& each = memories_[static_cast<std::size_t>(e)];
-        return each.posterior.relative_variance(each.row.Delta + lightened_ - 1.0, std::max(0.0, delta));
+        return each.posterior.relative_variance(each.row.Delta + uneven_.lightened - 1.0, std::max(0.0, delta));
       });
 }
 
@@ -344,90 +343,6 @@ void StreamState::restart() {
   novelty_ = {};
   recent_.clear();
   window_.doubt = window_.heaviest = 0;
-}
-
-ConstMatrixRef StreamState::theta() const {
-  if (memories_.size() == 1) return only().theta();
-  const Index p = basis_.dimension();
-  if (mixed_.rows() < p || mixed_.cols() == 0) mixed_.resize(grown_capacity(mixed_.rows(), p), level_.value.size());
-  auto mixed = mixed_.topRows(p);
-  mixed.setZero();
-  for (std::size_t e = 0; e < memories_.size(); ++e)
-    mixed += mixture_.weights()[static_cast<Index>(e)] * memories_[e].posterior.theta();
-  return mixed;
-}
-
-// Of the mixture: the mean of the variances, and the variance of the means.
-RowMatrix StreamState::variance(const ConstMatrixRef& W, const ConstVectorRef& delta) const {
-  const Index n = W.cols(), outputs = level_.value.size();
-  RowMatrix variance = RowMatrix::Zero(n, outputs);
-  const ConstMatrixRef mean = theta();
-  for (std::size_t e = 0; e < memories_.size(); ++e) {
-    const Posterior& posterior = memories_[e].posterior;
-    const double weight = mixture_.weights()[static_cast<Index>(e)];
-    const Vector relative = posterior.relative_variance(W, delta);
-    for (Index o = 0; o < outputs; ++o) variance.col(o) += weight * memories_[e].noise_variance(o) * relative;
-    if (memories_.size() > 1)
-      variance += weight * product(W.transpose(), Matrix(posterior.theta() - mean)).cwiseAbs2();  // [BEYOND B9]
-  }
-  if (noise_) variance.array() *= noise_factors(W).array();
-  return variance;
-}
-
-RowMatrix StreamState::noise_factors(const ConstMatrixRef& W) const {
-  RowMatrix out(W.cols(), level_.value.size());
-  for (Index r = 0; r < out.rows(); ++r)
-    for (Index o = 0; o < out.cols(); ++o) out(r, o) = noise_->factor(W.col(r), o);
-  return out;
-}
-
-Joint StreamState::covariance(const Rows& X, const ConstMatrixRef& W, double alpha) const {
-  const Index n = W.cols(), outputs = level_.value.size();
-  Joint joint{std::vector<Matrix>(static_cast<std::size_t>(outputs), Matrix::Zero(n, n)), Matrix::Zero(outputs, n)};
-  Matrix beyond = Matrix::Zero(n, n);
-  add_beyond_span(dictionary().kernel(), X, W.bottomRows(basis_.size()), alpha, beyond);
-  const ConstMatrixRef mean = theta();
-  for (std::size_t e = 0; e < memories_.size(); ++e) {
-    const Posterior& posterior = memories_[e].posterior;
-    const double weight = mixture_.weights()[static_cast<Index>(e)];
-    const Matrix relative = posterior.joint_spread(W) + beyond;
-    const Matrix apart = product(W.transpose(), Matrix(posterior.theta() - mean));
-    for (Index o = 0; o < outputs; ++o) {
-      Matrix& of = joint.covariance[static_cast<std::size_t>(o)];
-      of += weight * memories_[e].noise_variance(o) * relative;
-      joint.noise.row(o).array() += weight * memories_[e].noise_variance(o);
-      if (memories_.size() > 1) of += weight * apart.col(o) * apart.col(o).transpose();  // [BEYOND B9]
-    }
-  }
-  if (!noise_) return joint;
-  const Matrix factors = noise_factors(W).transpose(), roots = factors.cwiseSqrt();
-  joint.noise.array() *= factors.array();
-  for (Index o = 0; o < outputs; ++o) {
-    Matrix& of = joint.covariance[static_cast<std::size_t>(o)];
-    of = roots.row(o).transpose().asDiagonal() * of * roots.row(o).transpose().asDiagonal();
-  }
-  return joint;
-}
-
-void StreamState::variance_one(const ConstVectorRef& w, double delta, VectorRef out) {
-  const Index members = mixture_.size();
-  out.setZero();
-  for (Index e = 0; e < members; ++e) {
-    Memory& each = memories_[static_cast<std::size_t>(e)];
-    each.scores.begin_row();
-    errors_.col(e).setZero();
-    const RowScalars row = each.posterior.look(w, delta, errors_.col(e).data(), 1.0);
-    errors_.col(e) = -each.posterior.residual();  // its prediction
-    for (Index o = 0; o < out.size(); ++o)
-      out[o] += mixture_.weights()[e] * each.noise_variance(o) * each.posterior.relative_variance(row.leverage, delta);
-  }
-  for (Index o = 0; o < out.size() && members > 1; ++o) {
-    const double mean = errors_.row(o).dot(mixture_.weights());
-    for (Index e = 0; e < members; ++e)
-      out[o] += mixture_.weights()[e] * (errors_(o, e) - mean) * (errors_(o, e) - mean);
-  }
-  constant_variance_ = out;
-  for (Index o = 0; noise_ && o < out.size(); ++o) out[o] *= noise_->factor(w, o);
 }
 
 void StreamState::save(Arrays& arrays) const {

@@ -163,7 +163,7 @@ class StreamState {
   RowMatrix variance(const ConstMatrixRef& W, const ConstVectorRef& delta) const;  // [MATH 1.9] [BEYOND B9]
   // The same of one row, and what it would be with constant noise; nothing is allocated.
   void variance_one(const ConstVectorRef& w, double delta, VectorRef out);
-  const Vector& constant_variance_one() const { return constant_variance_; }
+  const Vector& constant_variance_one() const { return uneven_.constant_variance; }
   // Covariance of new observations at rows X with coordinates W, without their noise, and that noise at each row.
   Joint covariance(const Rows& X, const ConstMatrixRef& W, double alpha) const;
 
@@ -212,9 +212,11 @@ class StreamState {
   Coverage coverage_;
   ErrorForecast forecast_;
   std::optional<InputNoise> noise_;
-  Matrix errors_;             // of the row of the last look: outputs x memories
-  double lightened_ = 0;      // 1/v of that row as given, less 1/v as it is learned
-  Vector constant_variance_;  // of the last `variance_one`
+  Matrix errors_;  // of the row of the last look: outputs x memories
+  struct Uneven {
+    double lightened = 0;      // 1/v of that row as given, less 1/v as it is learned
+    Vector constant_variance;  // of the last `variance_one`
+  } uneven_;
   struct Predicted {
     Matrix members;  // of the next row to learn, if it was predicted earlier: outputs x memories
     std::vector<ErrorForecast::Said> said;
