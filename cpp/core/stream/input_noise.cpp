@@ -11,7 +11,7 @@ namespace kernsift {
 namespace {
 constexpr double kLevelKept = 0.9995;                            // a memory that follows noise that moves
 constexpr double kLeastSquared = 1.0 / 400.0, kMostSquared = 9;  // of errors; the second in units of s^2
-constexpr double kScaleKept = 0.99, kGainKept = 0.998, kOutlier = 25;
+constexpr double kScaleKept = 0.99, kGainKept = 0.998, kMostRatio = 25;
 const double kMostLevel = -std::log(kLeastSquared);
 const double kMostWeight = std::log(3.0);  // of a row, and one over it the least
 constexpr double kUnknown = 1e-24;         // of a variance beside the squared error: nothing was known yet
@@ -80,7 +80,7 @@ void InputNoise::learn(const ConstVectorRef& w, const ConstVectorRef& error, con
 void InputNoise::compare(Index o, double z2, double level) {
   const double constant = std::max(state_(o, kConstant) / state_(o, kCounted), kSmallest);
   const double own = std::max(state_(o, kInput) / state_(o, kCounted), kSmallest);
-  const double flat = std::min(z2 / constant, kOutlier), scaled = std::min(z2 * std::exp(-level) / own, kOutlier);
+  const double flat = std::min(z2 / constant, kMostRatio), scaled = std::min(z2 * std::exp(-level) / own, kMostRatio);
   const double gain = 0.5 * (std::log(constant / own) - level + flat - scaled);
   state_(o, kGain) = kGainKept * state_(o, kGain) + gain;  // [BEYOND B16]
   state_(o, kConstant) = kScaleKept * state_(o, kConstant) + flat * constant;
