@@ -1,6 +1,6 @@
 """What the errors of the last rows tell of the next: everything from the lists of all rows at every step.
 
-For one output. A row is predicted from what is known when it comes and learned when its target does, `delay` rows
+A row is predicted from what is known when it comes and learned when its target does, `delay` rows
 later. Constants are those of the definition in cpp/core/stream/error_forecast.hpp.
 """
 
@@ -32,22 +32,29 @@ def in_part(size: float, most: float) -> float:
 
 
 def corrected_predictions(predicted: Array, targets: Array, weight: Array, delay: int = 0) -> Array:
-    """The predictions of a stream with the errors foretold, from those without."""
+    """The predictions (n, outputs) of a stream with the errors foretold, from those without."""
+    each = [foretold_errors(p, y, weight, delay) for p, y in zip(predicted.T, targets.T, strict=True)]
+    gains = sum(gain for _, gain in each)
+    return predicted + np.column_stack([error for error, _ in each]) / (1 + np.exp(DOUBT - gains))[:, None]
+
+
+def foretold_errors(predicted: Array, targets: Array, weight: Array, delay: int) -> tuple[Array, Array]:
+    """Of one output: the error foretold for each row, and what the trust in it is made of, when it is predicted."""
     errors, gaps, signs, foretold, learned = [], [], [], [], []
     said: dict[int, tuple[Array, float]] = {}
-    out = predicted.copy()
+    out, gains = np.zeros(len(predicted)), np.zeros(len(predicted))
     for step in range(len(predicted) + delay):
         if step < len(predicted):
-            z, coefficients, trust = np.zeros(3), np.zeros(3), 0.0
+            z, coefficients = np.zeros(3), np.zeros(3)
             if learned:
                 cut = [np.sqrt(running_mean([e**2 for e in errors[: i + 1]])) * OUTLIER for i in range(len(errors))]
                 last = [float(np.clip(e, -c, c)) for e, c in zip(errors, cut, strict=True)]
                 gap = OUTLIER * np.sqrt(running_mean([g**2 for g in gaps]))
                 z = np.array([last[-1], (1 - MEAN_KEPT) * discounted(last, MEAN_KEPT),
                               np.clip(targets[learned[-1]] - predicted[step], -gap, gap)])  # fmt: skip
-                coefficients, trust = fitted(errors, signs, foretold)
-            out[step] = predicted[step] + trust * float(coefficients @ z)
-            said[step] = z, float(coefficients @ z)
+                coefficients, gains[step] = fitted(errors, signs, foretold)
+            out[step] = float(coefficients @ z)
+            said[step] = z, out[step]
         row = step - delay
         if row < 0 or not weight[row] > 0:
             continue
@@ -61,11 +68,11 @@ def corrected_predictions(predicted: Array, targets: Array, weight: Array, delay
         signs.append(z)
         foretold.append(error)
         learned.append(row)
-    return out
+    return out, gains
 
 
 def fitted(errors: list[float], signs: list[Array], foretold: list[float]) -> tuple[Array, float]:
-    """Coefficients of the signs, and the trust in what they foretell."""
+    """Coefficients of the signs, and the gain in log likelihood by what they foretold."""
     ordinary, squares, products, plain, corrected = [], [], [], [], []
     for error, z, said in zip(errors, signs, foretold, strict=True):
         scale = running_mean([e**2 for e in ordinary])
@@ -82,4 +89,4 @@ def fitted(errors: list[float], signs: list[Array], foretold: list[float]) -> tu
         return np.zeros(3), 0.0
     coefficients = np.linalg.solve(discounted(squares, KEPT) + RIDGE * scale * np.eye(3), discounted(products, KEPT))
     gain = (1 - LEAST_GAIN) * discounted(plain, KEPT) / discounted(corrected, KEPT)
-    return coefficients, 1 / (1 + np.exp(DOUBT - min(len(errors), MEMORY) / 2 * np.log(gain)))
+    return coefficients, min(len(errors), MEMORY) / 2 * float(np.log(gain))

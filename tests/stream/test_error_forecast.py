@@ -37,7 +37,7 @@ def test_predictions_are_corrected_as_defined(outputs, forgetting, delay):
     ours, plain = with_and_without(forgetting=forgetting)
     found, said = (model.prequential(X, y, sample_weight=weight, delay=delay).y_pred for model in (ours, plain))
     Y, base = y.reshape(len(y), -1), said.reshape(len(y), -1)
-    expected = np.column_stack([corrected_predictions(base[:, o], Y[:, o], weight, delay) for o in range(outputs)])
+    expected = corrected_predictions(base, Y, weight, delay)
     # two rows wide apart in time meet in sums over all: what cancels is some thousand roundings
     np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=1e-8, atol=1e-9)
     assert np.abs(found - said).max() > 0.01  # there was something to correct
@@ -122,6 +122,18 @@ def test_errors_that_tell_nothing_are_left_alone():
     X = rng.standard_normal((3000, 2))
     ours, plain = errors(X, np.sin(2 * X[:, 0]) + 0.3 * rng.standard_normal(3000))
     assert ours < 1.002 * plain
+
+
+def test_shuffled_labels_of_many_classes_are_left_alone():
+    """Of twenty classes some would gain by chance."""
+    rng = np.random.default_rng(5)
+    labels = rng.integers(0, 20, 2000)
+    X = np.column_stack([labels % 5, labels // 5]) + 0.4 * rng.standard_normal((2000, 2))
+    wrong = [
+        np.mean(OnlineLSSVMClassifier(gamma=0.5, max_basis=50, error_forecast=on).prequential(X, labels).error)
+        for on in ("auto", False)
+    ]
+    assert wrong[0] < 1.005 * wrong[1]
 
 
 def test_an_outlier_does_not_come_back_in_the_next_row():

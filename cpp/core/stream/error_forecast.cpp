@@ -45,7 +45,7 @@ ErrorForecast::Said ErrorForecast::say(Index output, double predicted) const {
 double ErrorForecast::unaided(Index output) const {
   const Output& out = outputs_[static_cast<std::size_t>(output)];
   const double ratio = std::sqrt(out.plain / out.corrected);
-  return std::isfinite(ratio) ? 1 + out.trust * (ratio - 1) : 1.0;
+  return std::isfinite(ratio) ? 1 + trust_ * (ratio - 1) : 1.0;
 }
 
 void ErrorForecast::learn(Index output, const Said& said, double target) {
@@ -72,17 +72,23 @@ void ErrorForecast::learn(Index output, const Said& said, double target) {
   out.mean_error = kMeanKept * out.mean_error + (1 - kMeanKept) * out.last_error;
   out.last_target = target;
   out.conclude();
+  if (&out == &outputs_.back()) judge();
+}
+
+void ErrorForecast::judge() {
+  double odds = -kDoubt;
+  for (const Output& each : outputs_) odds += each.gain;
+  trust_ = 1 / (1 + std::exp(-odds));
 }
 
 void ErrorForecast::Output::conclude() {
   weights.setZero();
-  trust = 0;
+  gain = 0;
   if (!(ordinary > 0) || !(plain > 0)) return;
   Eigen::Matrix<double, kSigns, kSigns> ridged = squares;
   ridged.diagonal().array() += kRidge * ordinary;
   weights = ridged.llt().solve(products);
-  const double odds = 0.5 * rows * std::log((1 - kLeastGain) * plain / corrected) - kDoubt;
-  trust = 1 / (1 + std::exp(-odds));
+  gain = 0.5 * rows * std::log((1 - kLeastGain) * plain / corrected);
 }
 
 // What is saved of an output, number by number.
@@ -128,6 +134,7 @@ void ErrorForecast::load(const Arrays& arrays) {
     out.squares = Eigen::Matrix<double, kSigns, kSigns>(out.squares.selfadjointView<Eigen::Lower>());
     out.conclude();
   }
+  judge();
 }
 
 }  // namespace kernsift

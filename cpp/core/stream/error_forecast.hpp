@@ -3,9 +3,10 @@
 //
 //   the last error, the mean of the last twenty, the last target less the prediction,
 //
-// with forgetting 0.998 and the ridge of five rows, foretells it. It is added to the prediction in the measure in which
-// it would have lowered the squared errors of the last rows by more than a hundredth. Outliers decide little: an error
-// counts in proportion beyond five deviations, and no sign is larger than five of its own.
+// with forgetting 0.998 and the ridge of five rows, foretells it, each output for itself. It is added to the
+// predictions in the measure in which that would have lowered the squared errors of the last rows by more than a
+// hundredth, of all outputs together: of many classes one alone would be trusted by chance. Outliers decide little: an
+// error counts in proportion beyond five deviations, and no sign is larger than five of its own.
 #pragma once
 
 #include <vector>
@@ -37,12 +38,10 @@ class ErrorForecast {
 
   Said say(Index output, double predicted) const;
   // The prediction and, as far as it is trusted, its error.
-  double corrected(Index output, const Said& said) const {
-    return said.predicted + outputs_[static_cast<std::size_t>(output)].trust * said.error;
-  }
+  double corrected(const Said& said) const { return said.predicted + trust_ * said.error; }
   // How many times as large errors were lately without this.
   double unaided(Index output) const;
-  // The target of a row came.
+  // The target of a row came; of the last output the trust follows.
   void learn(Index output, const Said& said, double target);
 
   // Where the next errors are not those of predictions (a second pass), nothing is learned.
@@ -64,14 +63,17 @@ class ErrorForecast {
     double plain = 0, corrected = 0;  // sums of squared errors without and with what was foretold
     // of the above
     Signs weights = Signs::Zero();
-    double trust = 0;
+    double gain = 0;  // log likelihood of the errors that would have been, less that of those that were
 
     template <class Self, class Visit>
     static void each(Self& self, const Visit& visit);
     void conclude();
   };
 
+  void judge();
+
   std::vector<Output> outputs_;
+  double trust_ = 0;
   bool paused_ = false;
 };
 

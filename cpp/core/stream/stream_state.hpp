@@ -62,7 +62,7 @@ class StreamState {
   void apriori(const double* y, double* out) const;
   // A prediction of the next row, corrected by the error foretold.
   double corrected(Index o, double predicted) const {
-    return forecast_.on() ? forecast_.corrected(o, forecast_.say(o, predicted)) : predicted;
+    return forecast_.on() ? forecast_.corrected(forecast_.say(o, predicted)) : predicted;
   }
   // What the row of the last look, at squared distance delta, says of the width of intervals and of the noise; before
   // it is learned.
