@@ -171,7 +171,7 @@ def test_one_table_from_end_to_end(tmp_path):
     rows = [
         line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith(("| boston", "| abalone"))
     ]
-    assert len(rows) == 2 * (3 + 1)  # three ways to choose the size, and the dense machine
+    assert len(rows) == 2 * (4 + 1)  # four ways to choose the size, and the dense machine
     assert all(0.0 < float(row.split("|")[4].split("±")[0]) < 1.2 for row in rows)
 
     assert "![" not in page.read_text(encoding="utf-8")
