@@ -31,7 +31,7 @@ def with_and_without(**how):
 @pytest.mark.parametrize("forgetting", ["auto", 1.0, [1.0, 0.9]])
 @pytest.mark.parametrize("outputs", [1, 2])
 def test_predictions_are_corrected_as_defined(outputs, forgetting, delay):
-    X, y = rows(outputs=outputs)
+    X, y = rows(180, outputs)
     y[100] += 30.0
     weight = np.where(np.arange(len(X)) % 7 == 3, 0.0, 1.0)
     ours, plain = with_and_without(forgetting=forgetting)
