@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import kernsift
 import numpy as np
 from kernsift.datasets import mackey_glass_drift
+from measure.clock import timed
 
 from .coverage import COVERAGE, by_fifth, of_splits, on_ten_tables, uneven_sets
 from .registry import Array, Line, Run
 
 FORMS = ("constant", "auto", "input")
+
+
+def update(model: Any, X: Array, y: Array) -> None:
+    for x, target in zip(X, y.tolist(), strict=True):
+        model.update(x, target)
+
+
+LEARN = {"update": update, "partial_fit": kernsift.OnlineLSSVMRegressor.partial_fit}
 
 
 def friedman(n: int, seed: int, uneven: bool) -> tuple[Array, Array]:
@@ -120,18 +129,13 @@ def stream_cost(run: Run) -> Iterator[Line]:
         models = {form: kernsift.OnlineLSSVMRegressor(gamma=0.1, max_basis=m, noise=form) for form in FORMS}
         for model in models.values():
             model.partial_fit(X[: 4 * m], y[: 4 * m])
-        for verb in ("update", "partial_fit"):
+        for verb in LEARN:
             spent: dict[str, list[float]] = {form: [] for form in FORMS}
             for number in range(rounds):
                 part = slice(4 * m + number * rows, 4 * m + (number + 1) * rows)
                 for form, model in models.items():
-                    begin = time.process_time()
-                    if verb == "update":
-                        for x, target in zip(X[part], y[part].tolist(), strict=True):
-                            model.update(x, target)
-                    else:
-                        model.partial_fit(X[part], y[part])
-                    spent[form].append(1e6 * (time.process_time() - begin) / rows)
+                    _, seconds = timed(partial(LEARN[verb], model, X[part], y[part]))
+                    spent[form].append(1e6 * seconds / rows)
             ratios = (np.median(np.divide(spent[form], spent["constant"])) for form in FORMS[1:])
             yield str(m), verb, f"{np.median(spent['constant']):.1f}", *(f"{ratio:.2f}" for ratio in ratios)
     yield "Rows of ten features, widths given; the three models take turns. Medians; of ratios, within a turn."

@@ -11,4 +11,7 @@ constexpr double kSmallest = 1e-100, kLargest = 1e100;
 // Scores that differ by less than their rounding are equal: block size, order of summation and CPU must not choose.
 constexpr double kTie = 1e-9;  // relative
 
+// Below this part of the squares of the targets, what a fit leaves of them is their rounding.
+constexpr double kNothingLeft = 1e-28;
+
 }  // namespace kernsift

@@ -16,8 +16,6 @@ constexpr std::size_t kMostTied = 59;
 // So many dependent candidates in a row, and the columns chosen span the rest: each costs a read of Q, and where the
 // kernels have few dimensions all rows but a few are dependent.
 constexpr Index kMostRefused = 1000;
-// Below this part of y'y the residual is the rounding of y.
-constexpr double kNothingLeft = 1e-28;
 
 constexpr Named<StopRule> kStopRules[] = {{StopRule::none, "none"},         {StopRule::gcv, "gcv"},
                                           {StopRule::evidence, "evidence"}, {StopRule::bic, "bic"},

@@ -4,14 +4,14 @@
 #include <cmath>
 
 #include "core/base/interrupt.hpp"
+#include "core/base/limits.hpp"
 #include "core/base/multiply.hpp"
 
 namespace kernsift {
 
 namespace {
 
-constexpr Index kTogether = 256;     // patterns judged in one product
-constexpr double kRounding = 1e-28;  // of squares: what is left of constant targets
+constexpr Index kTogether = 256;  // patterns judged in one product
 
 // The pivots so far and the directions ahead of them.
 class Pivots {
@@ -24,7 +24,7 @@ class Pivots {
         along_(patterns, settings.max_basis + settings.ahead + 1),
         columns_(settings.max_basis + settings.ahead + 1, patterns.size()),
         rest_(targets * root_.asDiagonal()) {
-    const double rounding = kRounding * rest_.squaredNorm();
+    const double rounding = kNothingLeft * rest_.squaredNorm();
     if (settings.fit_intercept) rest_ -= (rest_ * root_) / root_.squaredNorm() * root_.transpose();
     by_kernel_ = (1.0 - settings.balance) / weight.dot(patterns.self());
     const double squares = rest_.squaredNorm();

@@ -5,6 +5,7 @@
 
 #include "core/base/limits.hpp"
 #include "core/base/names.hpp"
+#include "core/stream/coverage.hpp"
 
 namespace kernsift {
 
@@ -14,7 +15,6 @@ constexpr double kLeastSquared = 1.0 / 400.0, kMostSquared = 9;  // of errors; t
 constexpr double kScaleKept = 0.99, kGainKept = 0.998, kMostRatio = 25;
 const double kMostLevel = -std::log(kLeastSquared);
 const double kMostWeight = std::log(3.0);  // of a row, and one over it the least
-constexpr double kUnknown = 1e-24;         // of a variance beside the squared error: nothing was known yet
 
 constexpr Named<NoiseForm> kForms[] = {
     {NoiseForm::constant, "constant"}, {NoiseForm::automatic, "auto"}, {NoiseForm::input, "input"}};
@@ -51,9 +51,7 @@ double InputNoise::weight(const ConstVectorRef& w) const {
 void InputNoise::learn(const ConstVectorRef& w, const ConstVectorRef& error, const ConstVectorRef& variance) {
   if (paused_) return;
   bool any = false;
-  const auto known = [&](Index o) {
-    return variance[o] > kUnknown * error[o] * error[o] && std::isfinite(variance[o]);
-  };
+  const auto known = [&](Index o) { return was_known(error[o], variance[o]) && std::isfinite(variance[o]); };
   for (Index o = 0; o < state_.rows(); ++o) {
     target_[o] = posterior_.at(w, o);
     if (!known(o)) continue;
