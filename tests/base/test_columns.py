@@ -14,18 +14,6 @@ import sklearn
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from kernsift import (
-    KernelClassifier,
-    KernelRegressor,
-    LSSVMClassifier,
-    LSSVMRegressor,
-    OnlineLSSVMRegressor,
-    OROLSClassifier,
-    OROLSRegressor,
-    SparseLSSVMRegressor,
-    SubsetLSSVMClassifier,
-    SubsetLSSVMRegressor,
-)
 from kernsift.blocks import Kernel
 from oracles import columns as oracle
 from sklearn.base import clone
@@ -37,17 +25,17 @@ LIBRARIES = ["pandas", "polars", "pyarrow"]
 KINDS = {"size": "number", "ready": "number", "colour": "category", "when": "date", "took": "duration"}
 COLOURS = ["red", "green", "blue", "teal"]
 
-Regressor = partial(SubsetLSSVMRegressor, gamma="standard", max_basis=20, random_state=0)
+Regressor = partial(kernsift.SubsetLSSVMRegressor, gamma="standard", max_basis=20, random_state=0)
 MODELS = [
     Regressor(),
-    SubsetLSSVMClassifier(gamma="standard", max_basis=20, random_state=0),
-    LSSVMRegressor(gamma="standard"),
-    LSSVMClassifier(gamma="learn", random_state=0),
-    SparseLSSVMRegressor(gamma="standard", max_start=60, random_state=0),
-    OROLSRegressor(gamma="standard", max_basis=20),
-    OROLSClassifier(gamma="standard", max_basis=20),
-    KernelRegressor(settings={"gamma": "standard", "max_basis": 20}, random_state=0),
-    KernelClassifier(settings={"gamma": "standard", "max_basis": 20}, random_state=0),
+    kernsift.SubsetLSSVMClassifier(gamma="standard", max_basis=20, random_state=0),
+    kernsift.LSSVMRegressor(gamma="standard"),
+    kernsift.LSSVMClassifier(gamma="learn", random_state=0),
+    kernsift.SparseLSSVMRegressor(gamma="standard", max_start=60, random_state=0),
+    kernsift.OROLSRegressor(gamma="standard", max_basis=20),
+    kernsift.OROLSClassifier(gamma="standard", max_basis=20),
+    kernsift.KernelRegressor(settings={"gamma": "standard", "max_basis": 20}, random_state=0),
+    kernsift.KernelClassifier(settings={"gamma": "standard", "max_basis": 20}, random_state=0),
 ]
 
 
@@ -175,7 +163,7 @@ def test_an_unseen_level_is_as_far_as_levels_are_and_predicted_toward_the_prior(
     X = np.empty((n, 2), dtype=object)
     X[:, 0], X[:, 1] = rng.uniform(-1, 1, n), colour
     y = np.array([{"a": -4.0, "b": 5.0, "c": 9.0}[c] for c in colour]) + X[:, 0].astype(float)
-    model = LSSVMRegressor(kernel=kernel, gamma="standard", alpha=0.01, categorical_features=[1]).fit(X, y)
+    model = kernsift.LSSVMRegressor(kernel=kernel, gamma="standard", alpha=0.01, categorical_features=[1]).fit(X, y)
     rows = np.array([[0.0, level] for level in ("a", "b", "c", "unseen")], dtype=object)
     encoded = model.columns_.encode(rows)
     K = Kernel(kernel, gamma=model.gamma_)(encoded, encoded)
@@ -204,7 +192,7 @@ def test_missing_values_are_a_coordinate_of_their_own(rng):
     X = rng.standard_normal((n, 2))
     y = np.where(rng.random(n) < 0.3, 6.0, X[:, 0])
     X[y == 6.0, 0] = np.nan  # that it is missing says it all
-    model = KernelRegressor(random_state=0).fit(X, y)
+    model = kernsift.KernelRegressor(random_state=0).fit(X, y)
     assert model.columns_.coordinates == ["0", "0 is missing", "1"]
     assert model.score(X, y) > 0.95
     # column 1 had none: the median stands in
@@ -212,12 +200,14 @@ def test_missing_values_are_a_coordinate_of_their_own(rng):
     np.testing.assert_array_equal(model.predict([[0.5, np.nan]]), model.predict([[0.5, middle]]))
     row = int(np.argmax(np.isnan(X[:, 0])))
     with pytest.raises(ValueError, match=rf"NaN[\s\S]*The first such value is in row {row}, column 0 of X\."):
-        SubsetLSSVMRegressor().fit(X, y)  # of numbers alone nothing is filled in unless the front door is asked
+        kernsift.SubsetLSSVMRegressor().fit(
+            X, y
+        )  # of numbers alone nothing is filled in unless the front door is asked
 
 
 def test_a_model_of_numbers_predicts_with_missing_ones(rng):
     X = rng.standard_normal((200, 3))
-    model = KernelRegressor(random_state=0, settings={"gamma": "standard", "max_basis": 20}).fit(X, X[:, 0])
+    model = kernsift.KernelRegressor(random_state=0, settings={"gamma": "standard", "max_basis": 20}).fit(X, X[:, 0])
     assert not hasattr(model, "columns_")
     rows = X[:4].copy()
     rows[0, 1] = rows[2, 2] = np.nan
@@ -237,7 +227,7 @@ def test_a_model_of_numbers_predicts_with_missing_ones(rng):
 
 def test_a_period_makes_the_ends_meet(rng):
     hour = rng.uniform(0, 24, 300)
-    model = LSSVMRegressor(gamma="standard", periods={0: 24}).fit(hour[:, None], np.cos(hour / 24 * 2 * np.pi))
+    model = kernsift.LSSVMRegressor(gamma="standard", periods={0: 24}).fit(hour[:, None], np.cos(hour / 24 * 2 * np.pi))
     assert model.columns_.coordinates == ["0: sine of 24", "0: cosine of 24"]
     # sines of an angle and of the same a turn later differ in the last places, and the coefficients are up to 10
     np.testing.assert_allclose(model.predict([[0.5], [23.9]]), model.predict([[24.5], [-0.1]]), rtol=0, atol=1e-9)
@@ -246,7 +236,9 @@ def test_a_period_makes_the_ends_meet(rng):
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
 def test_widths_are_of_columns_or_of_coordinates(kernel):
     columns, y = table()
-    model = LSSVMRegressor(kernel=kernel, gamma=[0.1, 0.2, 0.3], categorical_features=[2]).fit(array_of(columns), y)
+    model = kernsift.LSSVMRegressor(kernel=kernel, gamma=[0.1, 0.2, 0.3], categorical_features=[2]).fit(
+        array_of(columns), y
+    )
     widths = np.array([0.1, 0.2, 0.3])[model.columns_.owner]
     np.testing.assert_array_equal(model.gamma_, widths)
     again = clone(model).set_params(gamma=widths).fit(array_of(columns), y)
@@ -288,7 +280,7 @@ def test_rows_come_in_parts():
     whole = Regressor(**way).select_basis(X, y).partial_fit(X, y)
     # sums in another order, on a system of condition up to 1e6
     np.testing.assert_allclose(parts.merge(*states).predict(X), whole.predict(X), rtol=0, atol=1e-8)
-    front = KernelRegressor(settings={"gamma": "standard", "max_basis": 20, **way}, random_state=0)
+    front = kernsift.KernelRegressor(settings={"gamma": "standard", "max_basis": 20, **way}, random_state=0)
     front.partial_fit(X, y).partial_fit(np.array([[None, True, "violet"]], dtype=object), [1.0])
     assert front.n_samples_seen_ == 121
     other = Regressor(**way).fit(array_of({**columns, "colour": ["x", "y"] * 60}), y)
@@ -371,7 +363,7 @@ def test_the_report_and_the_display_speak_of_columns():
     columns, y = table(300)
     columns["size"][4] = 1e9
     settings = {"max_basis": 20, "categorical_features": [2]}
-    model = KernelRegressor(settings=settings, random_state=0, validation="time").fit(array_of(columns), y)
+    model = kernsift.KernelRegressor(settings=settings, random_state=0, validation="time").fit(array_of(columns), y)
     parts = model.columns_.by_column(model.learned_gamma_["relevance"])
     assert parts.sum() == pytest.approx(1.0)
     line = next(line for line in model.report().splitlines() if line.startswith("relevance"))
@@ -409,7 +401,7 @@ def test_columns_that_say_nothing_are_left_out_or_refused(rng):
     X[:, 0], X[:, 1] = 3.0, "another"
     assert np.isfinite(model.predict(X)).all()
     for nothing, way in ((X[:, [4]], [0]), (np.full((n, 2), np.nan), "from_dtype")):
-        front = KernelRegressor(settings={"categorical_features": way})
+        front = kernsift.KernelRegressor(settings={"categorical_features": way})
         with pytest.raises(ValueError, match=r"X has no column to learn from: each is missing \(NaN\) in all 60 rows"):
             front.fit(nothing, y)
         assert not hasattr(front, "model_")
@@ -421,7 +413,9 @@ def test_more_than_ten_thousand_levels(rng):
     X[:, 0] = np.concatenate([rng.permutation(12_000), rng.choice(3, 12_000) + 50_000]).tolist()
     X[:, 1] = rng.standard_normal(n)
     y = X[:, 1].astype(float) + (X[:, 0] == 50_001)
-    model = SubsetLSSVMRegressor(gamma="standard", max_basis=10, random_state=0, categorical_features=[0]).fit(X, y)
+    model = kernsift.SubsetLSSVMRegressor(gamma="standard", max_basis=10, random_state=0, categorical_features=[0]).fit(
+        X, y
+    )
     assert model.columns_.coordinates == ["0=50000", "0=50001", "0=50002", "0: others", "1"]
     assert model.score(X, y) > 0.8
 
@@ -470,7 +464,7 @@ def test_another_table_at_prediction_is_named(library):
 def test_numbers_that_are_none_are_named(library):
     columns, y = table()
     X = {"size": [v or 0.0 for v in columns["size"]], "wide": [1.0, np.inf, np.nan] * 40}
-    for model in (SubsetLSSVMRegressor(), OnlineLSSVMRegressor()):
+    for model in (kernsift.SubsetLSSVMRegressor(), kernsift.OnlineLSSVMRegressor()):
         with pytest.raises(ValueError, match=r"in row 1, column 'wide' of X\."):
             model.fit(frame_of(library, X), y)
         y_bad = np.where(np.arange(len(y)) == 5, np.inf, y)
@@ -523,7 +517,7 @@ def test_dates_of_all_types_and_ranges(library):
     far = [start, datetime.date(9999, 12, 31), None, datetime.date(2020, 2, 29)] * 10
     columns = {"day": far, "at": [datetime.time(6), None, datetime.time(18), datetime.time(0)] * 10}
     frame = frame_of(library, columns)
-    model = LSSVMRegressor(gamma="standard").fit(frame, np.arange(40.0))
+    model = kernsift.LSSVMRegressor(gamma="standard").fit(frame, np.arange(40.0))
     encoded = model.columns_.encode(frame)
     assert [column.kind for column in model.columns_.columns] == ["date", "duration"]
     assert encoded[:4, 0].tolist() == [0.0, 3652058.0, 737483.0, 737483.0]
@@ -531,7 +525,7 @@ def test_dates_of_all_types_and_ranges(library):
     zone = datetime.timezone(datetime.timedelta(hours=2))
     here = [datetime.datetime(2024, 1, 1, 2, tzinfo=zone), datetime.datetime(2024, 1, 2, 2, tzinfo=zone)] * 10
     there = [datetime.datetime(2024, 1, 1), datetime.datetime(2024, 1, 2)] * 10
-    model = LSSVMRegressor(gamma="standard").fit(frame_of(library, {"t": here}), np.arange(20.0))
+    model = kernsift.LSSVMRegressor(gamma="standard").fit(frame_of(library, {"t": here}), np.arange(20.0))
     np.testing.assert_array_equal(model.columns_.encode(frame_of(library, {"t": there}))[:2, 0], [0.0, 1.0])
 
 
@@ -539,7 +533,7 @@ def test_dates_of_all_types_and_ranges(library):
 def test_a_stream_names_the_column_and_takes_numbers(library):
     columns, y = table(missing=0.0)
     numbers = {name: columns[name] for name in ("size", "ready")}
-    stream = OnlineLSSVMRegressor(gamma=0.5).fit(frame_of(library, numbers), y)
+    stream = kernsift.OnlineLSSVMRegressor(gamma=0.5).fit(frame_of(library, numbers), y)
     before = pickle.dumps(stream)
     for name, said in (
         ("colour", "no number: encode it"),
@@ -588,7 +582,7 @@ def test_any_kind_order_and_pattern_fits_predicts_saves_and_resumes(tmp_path_fac
     kinds = ["category" if kind == "code" else kind for kind in kinds]
     expected = oracle.encode(kinds, X.T.tolist(), X.T.tolist())
     settings = {"gamma": "standard", "max_basis": 10, "alpha": 0.1, "kernel": "rbf", "categorical_features": way}
-    model = KernelRegressor(settings=settings, random_state=0)
+    model = kernsift.KernelRegressor(settings=settings, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         if not expected.shape[1]:

@@ -7,29 +7,21 @@ import pickle
 import kernsift
 import numpy as np
 import pytest
-from kernsift import (
-    KernelClassifier,
-    KernelRegressor,
-    LSSVMClassifier,
-    LSSVMRegressor,
-    OROLSClassifier,
-    OROLSRegressor,
-    SparseLSSVMClassifier,
-    SparseLSSVMRegressor,
-    SubsetLSSVMClassifier,
-    SubsetLSSVMRegressor,
-)
 from kernsift.base.left_out import LeftOut
 from oracles.left_out import jackknife_plus, smallest_that_holds, standardised
 
 KERNELS = ("rbf", "laplacian", "matern32")
 FAMILIES = {
-    "dense": lambda kernel: LSSVMRegressor(kernel=kernel, gamma="standard"),
-    "dense, alpha by leave-one-out": lambda kernel: LSSVMRegressor(kernel=kernel, gamma="standard", alpha="loo"),
-    "isls": lambda kernel: SparseLSSVMRegressor(kernel=kernel, gamma="standard", max_basis=40),
-    "sls": lambda kernel: SparseLSSVMRegressor(kernel=kernel, gamma="standard", max_basis=40, method="sls"),
-    "pruned": lambda kernel: SubsetLSSVMRegressor(kernel=kernel, gamma="standard", max_basis=40, random_state=0),
-    "orols": lambda kernel: OROLSRegressor(kernel=kernel, gamma="standard"),
+    "dense": lambda kernel: kernsift.LSSVMRegressor(kernel=kernel, gamma="standard"),
+    "dense, alpha by leave-one-out": lambda kernel: kernsift.LSSVMRegressor(
+        kernel=kernel, gamma="standard", alpha="loo"
+    ),
+    "isls": lambda kernel: kernsift.SparseLSSVMRegressor(kernel=kernel, gamma="standard", max_basis=40),
+    "sls": lambda kernel: kernsift.SparseLSSVMRegressor(kernel=kernel, gamma="standard", max_basis=40, method="sls"),
+    "pruned": lambda kernel: kernsift.SubsetLSSVMRegressor(
+        kernel=kernel, gamma="standard", max_basis=40, random_state=0
+    ),
+    "orols": lambda kernel: kernsift.OROLSRegressor(kernel=kernel, gamma="standard"),
 }
 
 
@@ -75,7 +67,7 @@ def check_scores(model, X, Y, v, constant):
 def test_scores_of_the_dense_model_are_those_of_refitting(rng, constant):
     X, Y, v = weighted(rng)
     v = np.maximum(v, 1.0)
-    check_scores(LSSVMRegressor(gamma=1.0, alpha=0.3, fit_intercept=constant).fit(X, Y, v), X, Y, v, constant)
+    check_scores(kernsift.LSSVMRegressor(gamma=1.0, alpha=0.3, fit_intercept=constant).fit(X, Y, v), X, Y, v, constant)
 
 
 @pytest.mark.parametrize("constant", [True, False])
@@ -83,8 +75,8 @@ def test_scores_of_a_subset_are_those_of_refitting(rng, constant):
     X, Y, v = weighted(rng)
     v = np.maximum(v, 1.0)
     settings = {"gamma": 1.0, "alpha": 0.3, "fit_intercept": constant}
-    check_scores(SubsetLSSVMRegressor(basis=np.arange(12), **settings).fit(X, Y, v), X, Y, v, constant)
-    parts = SubsetLSSVMRegressor(basis=X[:12], **settings)
+    check_scores(kernsift.SubsetLSSVMRegressor(basis=np.arange(12), **settings).fit(X, Y, v), X, Y, v, constant)
+    parts = kernsift.SubsetLSSVMRegressor(basis=X[:12], **settings)
     for rows in (slice(0, 9), slice(9, 30), slice(30, 40)):
         parts.partial_fit(X[rows], Y[rows], v[rows])
     check_scores(parts, X, Y, v, constant)
@@ -94,19 +86,19 @@ def test_scores_of_a_pruned_model_are_those_of_refitting(rng):
     X, Y, v = weighted(rng)
     v = np.maximum(v, 1.0)
     for keep_path in (True, False):
-        model = SparseLSSVMRegressor(gamma=1.0, alpha=0.3, max_basis=10, keep_path=keep_path).fit(X, Y, v)
+        model = kernsift.SparseLSSVMRegressor(gamma=1.0, alpha=0.3, max_basis=10, keep_path=keep_path).fit(X, Y, v)
         check_scores(model, X, Y, v, True)
 
 
 def test_a_row_of_small_weight_is_left_out_whole_with_its_own_noise(rng):
     X, Y, v = weighted(rng)
-    model = SubsetLSSVMRegressor(basis=np.arange(12), gamma=1.0, alpha=0.3).fit(X, Y, v)
+    model = kernsift.SubsetLSSVMRegressor(basis=np.arange(12), gamma=1.0, alpha=0.3).fit(X, Y, v)
     kernel, Z = model._fitted().kernel, model.basis_vectors_
     parts = kernel.matrix(X, Z), kernel.matrix(Z, Z), kernel.diagonal(X)
     expected = standardised(*parts, Y, v, 0.3, True, model.noise_variance_, kernels_of(Z, X, v))
     found = model._left_out().scores
     np.testing.assert_allclose(np.sort(found, axis=0), np.sort(expected, axis=0), rtol=1e-6, atol=1e-9)
-    dense = LSSVMRegressor(gamma=1.0, alpha=0.3).fit(X, Y, v)
+    dense = kernsift.LSSVMRegressor(gamma=1.0, alpha=0.3).fit(X, Y, v)
     kernel = dense._fitted().kernel
     parts = kernel.matrix(X, X), kernel.matrix(X, X), kernel.diagonal(X)
     expected = standardised(*parts, Y, v, 0.3, True, dense.noise_variance_, {})
@@ -116,7 +108,10 @@ def test_a_row_of_small_weight_is_left_out_whole_with_its_own_noise(rng):
 def test_a_row_of_weight_two_is_the_row_twice(rng):
     X, Y, _ = weighted(rng)
     times = rng.integers(1, 4, len(X))
-    for model in (LSSVMRegressor(gamma=1.0), SubsetLSSVMRegressor(gamma=1.0, alpha=0.2, basis=X[:10])):
+    for model in (
+        kernsift.LSSVMRegressor(gamma=1.0),
+        kernsift.SubsetLSSVMRegressor(gamma=1.0, alpha=0.2, basis=X[:10]),
+    ):
         one = model.fit(X, Y, times).predict_interval(X, 0.7)
         two = model.fit(np.repeat(X, times, axis=0), np.repeat(Y, times, axis=0)).predict_interval(X, 0.7)
         np.testing.assert_allclose(one, two, rtol=1e-8)
@@ -154,10 +149,10 @@ def test_widths_are_those_of_jackknife_plus_on_even_noise():
         settings = {"gamma": 0.5, "alpha": 0.1}
 
         def fit(X, y, settings=settings):
-            return LSSVMRegressor(**settings).fit(X, y).predict
+            return kernsift.LSSVMRegressor(**settings).fit(X, y).predict
 
         low, high = jackknife_plus(fit, X[train], y[train], X[new], 0.9)
-        lower, upper = LSSVMRegressor(**settings).fit(X[train], y[train]).predict_interval(X[new], 0.9)
+        lower, upper = kernsift.LSSVMRegressor(**settings).fit(X[train], y[train]).predict_interval(X[new], 0.9)
         ours.append(np.mean((lower <= y[new]) & (y[new] <= upper)))
         theirs.append(np.mean((low <= y[new]) & (y[new] <= high)))
         widths.append(np.mean(upper - lower) / np.mean(high - low))
@@ -168,10 +163,10 @@ def test_widths_are_those_of_jackknife_plus_on_even_noise():
 def test_outputs_have_intervals_of_their_own(rng):
     X, y = friedman(rng, 300)
     Y = np.column_stack([y, 100 * y + 300 * rng.standard_normal(300)])
-    model = LSSVMRegressor(gamma="standard").fit(X, Y)
+    model = kernsift.LSSVMRegressor(gamma="standard").fit(X, Y)
     lower, upper = model.predict_interval(X)
     for j in range(2):
-        alone = LSSVMRegressor(gamma="standard").fit(X, Y[:, j]).predict_interval(X)
+        alone = kernsift.LSSVMRegressor(gamma="standard").fit(X, Y[:, j]).predict_interval(X)
         np.testing.assert_allclose(np.array(alone), [lower[:, j], upper[:, j]], rtol=1e-9)
 
 
@@ -190,7 +185,10 @@ def test_more_coverage_is_wider_and_all_contain_the_prediction(rng):
 
 def test_saved_models_have_the_same_intervals(rng, tmp_path):
     X, y = friedman(rng, 120)
-    for make in (*FAMILIES.values(), lambda kernel: KernelRegressor(settings={"kernel": kernel}, random_state=0)):
+    for make in (
+        *FAMILIES.values(),
+        lambda kernel: kernsift.KernelRegressor(settings={"kernel": kernel}, random_state=0),
+    ):
         model = make("rbf").fit(X, y)
         intervals = model.predict_interval(X[:9])
         model.save(tmp_path / "model.npz")
@@ -204,7 +202,7 @@ def test_saved_models_have_the_same_intervals(rng, tmp_path):
 
 def test_bad_input_says_what_to_change(rng):
     X, y = friedman(rng, 12)
-    model = LSSVMRegressor(gamma="standard").fit(X, y)
+    model = kernsift.LSSVMRegressor(gamma="standard").fit(X, y)
     for coverage in (0, 1, -0.5, 1.5, "0.9", None, np.nan):
         with pytest.raises(ValueError, match=r"coverage=.* must lie between 0 and 1"):
             model.predict_interval(X, coverage)
@@ -213,7 +211,7 @@ def test_bad_input_says_what_to_change(rng):
     lower, upper = model.predict_interval(X, 12 / 13)  # all of them
     assert (lower < upper).all()
     with pytest.raises(ValueError, match="alpha > 0"):
-        SubsetLSSVMRegressor(basis=X[:3], alpha=0.0).fit(X, y).predict_interval(X)
+        kernsift.SubsetLSSVMRegressor(basis=X[:3], alpha=0.0).fit(X, y).predict_interval(X)
 
 
 def test_a_constant_target_has_intervals_without_width(rng):
@@ -233,14 +231,16 @@ def test_the_quantile_counts_repeated_rows():
 
 
 CLASSIFIERS = {
-    "dense": lambda kernel: LSSVMClassifier(kernel=kernel, gamma="standard"),
-    "isls": lambda kernel: SparseLSSVMClassifier(kernel=kernel, gamma="standard", max_basis=40),
-    "pruned": lambda kernel: SubsetLSSVMClassifier(kernel=kernel, gamma="standard", max_basis=60, random_state=0),
-    "logistic": lambda kernel: SubsetLSSVMClassifier(
+    "dense": lambda kernel: kernsift.LSSVMClassifier(kernel=kernel, gamma="standard"),
+    "isls": lambda kernel: kernsift.SparseLSSVMClassifier(kernel=kernel, gamma="standard", max_basis=40),
+    "pruned": lambda kernel: kernsift.SubsetLSSVMClassifier(
+        kernel=kernel, gamma="standard", max_basis=60, random_state=0
+    ),
+    "logistic": lambda kernel: kernsift.SubsetLSSVMClassifier(
         kernel=kernel, gamma="standard", max_basis=60, loss="auto", random_state=0
     ),
-    "orols": lambda kernel: OROLSClassifier(kernel=kernel, gamma="standard"),
-    "orols, one basis": lambda kernel: OROLSClassifier(kernel=kernel, gamma="standard", basis="shared"),
+    "orols": lambda kernel: kernsift.OROLSClassifier(kernel=kernel, gamma="standard"),
+    "orols, one basis": lambda kernel: kernsift.OROLSClassifier(kernel=kernel, gamma="standard", basis="shared"),
 }
 
 
@@ -273,7 +273,10 @@ def test_sets_contain_what_they_say_and_are_small(family, kernel):
 def test_sets_of_two_classes_and_of_saved_models(rng, tmp_path):
     X, y = four_classes(rng, 300)
     two = np.where(np.isin(y, ["a", "b"]), 0, 1)
-    for make in (*CLASSIFIERS.values(), lambda kernel: KernelClassifier(settings={"kernel": kernel}, random_state=0)):
+    for make in (
+        *CLASSIFIERS.values(),
+        lambda kernel: kernsift.KernelClassifier(settings={"kernel": kernel}, random_state=0),
+    ):
         model = make("rbf").fit(X, two)
         sets = model.predict_set(X, 0.95)
         assert sets.shape == (300, 2)
@@ -288,11 +291,11 @@ def test_sets_of_two_classes_and_of_saved_models(rng, tmp_path):
 def test_probabilities_of_orols_are_calibrated_and_add_up_to_one(rng):
     X, y = four_classes(rng, 1200)
     for basis in ("per-class", "shared"):
-        model = OROLSClassifier(gamma="standard", basis=basis).fit(X[:400], y[:400])
+        model = kernsift.OROLSClassifier(gamma="standard", basis=basis).fit(X[:400], y[:400])
         probabilities = model.predict_proba(X[400:])
         np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
         own = probabilities[np.arange(800), np.searchsorted(model.classes_, y[400:])]
         prior = -np.log(0.25)
-        dense = LSSVMClassifier(gamma="standard").fit(X[:400], y[:400]).predict_proba(X[400:])
+        dense = kernsift.LSSVMClassifier(gamma="standard").fit(X[:400], y[:400]).predict_proba(X[400:])
         rival = -np.log(dense[np.arange(800), np.searchsorted(model.classes_, y[400:])]).mean()
         assert -np.log(own).mean() < min(0.6 * prior, 1.1 * rival)

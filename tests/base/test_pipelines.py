@@ -25,6 +25,7 @@ from sklearn.preprocessing import (
     RobustScaler,
     StandardScaler,
 )
+from support.scalers import SCALERS
 
 rng = np.random.default_rng(20262)
 X = rng.normal(size=(160, 3)) * [1.0, 100.0, 0.01] + [5.0, 1000.0, 0.0]
@@ -34,19 +35,16 @@ WILD = np.vstack([X[:20], 1e6 * X[:5], np.zeros((1, 3))])
 HOLES = np.where(rng.random((40, 3)) < 0.3, np.nan, X[:40])
 
 STEPS = {
-    "standard": StandardScaler(),
+    **SCALERS,
     "no mean": StandardScaler(with_mean=False),
     "no scale": make_pipeline(StandardScaler(with_std=False), MaxAbsScaler()),
-    "range": MinMaxScaler((-2, 3)),
     "clipped": MinMaxScaler(clip=True),
     "largest": MaxAbsScaler(),
-    "robust": RobustScaler(),
     "two": make_pipeline(MinMaxScaler(), "passthrough", RobustScaler(unit_variance=True)),
     "varying": make_pipeline(VarianceThreshold(0.5), StandardScaler()),
     "same": make_pipeline(FunctionTransformer(), StandardScaler()),
     "imputed": make_pipeline(SimpleImputer(), StandardScaler()),
     "flagged": make_pipeline(SimpleImputer(strategy="median", add_indicator=True), StandardScaler()),
-    "some": ColumnTransformer([("s", StandardScaler(), [2, 0])]),
     "a mask": ColumnTransformer([("s", StandardScaler(), np.array([True, False, True]))], remainder=MinMaxScaler()),
     "a slice": ColumnTransformer([("s", RobustScaler(), slice(1, 3)), ("d", "drop", [0])]),
 }

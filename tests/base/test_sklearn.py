@@ -5,22 +5,6 @@ from __future__ import annotations
 import kernsift
 import numpy as np
 import pytest
-from kernsift import (
-    FeatureVectorSelector,
-    KernelClassifier,
-    KernelRegressor,
-    KRLSRegressor,
-    LSSVMClassifier,
-    LSSVMRegressor,
-    OnlineLSSVMClassifier,
-    OnlineLSSVMRegressor,
-    OROLSClassifier,
-    OROLSRegressor,
-    SparseLSSVMClassifier,
-    SparseLSSVMRegressor,
-    SubsetLSSVMClassifier,
-    SubsetLSSVMRegressor,
-)
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -29,39 +13,42 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 ESTIMATORS = [
-    OnlineLSSVMRegressor(),
-    OnlineLSSVMRegressor(engine="inverse"),
-    OnlineLSSVMRegressor(admission="novelty", kernel="matern32"),
-    OnlineLSSVMClassifier(),
-    OROLSRegressor(),
-    OROLSRegressor(selection="error-reduction", stop=None, max_basis=5),
-    OROLSRegressor(selection="error-reduction", n_candidates=59, random_state=0),
-    OROLSClassifier(),
-    OROLSClassifier(basis="shared", gammas=[0.1, 1.0]),
-    LSSVMRegressor(),
-    LSSVMClassifier(),
-    SparseLSSVMRegressor(),
-    SparseLSSVMClassifier(),
-    FeatureVectorSelector(),
-    FeatureVectorSelector(n_candidates=None, n_eval=None),
-    SubsetLSSVMRegressor(),
-    SubsetLSSVMRegressor(max_basis=8),
-    SubsetLSSVMRegressor(basis="random", alpha=0.1, max_basis=100),
-    *(SubsetLSSVMRegressor(basis=name, max_basis=100) for name in ("ald", "efvs", "greedy", "kmeans", "rpcholesky")),
-    *(SubsetLSSVMRegressor(basis=name) for name in ("csi", "online", "orols", "qr")),
-    SubsetLSSVMRegressor(gamma="learn", max_basis=20, random_state=0),
-    SubsetLSSVMClassifier(),
-    SubsetLSSVMClassifier(max_basis=8),
-    KRLSRegressor(),
-    KRLSRegressor(alpha=0.1, max_basis=60, on_full="prune"),
-    SubsetLSSVMRegressor(kernel="auto", gamma="learn", max_basis="auto", random_state=0),
-    SubsetLSSVMClassifier(kernel="auto", max_basis=20),
-    LSSVMRegressor(kernel="auto", gamma="standard"),
-    SparseLSSVMClassifier(kernel="auto"),
-    OROLSRegressor(kernel="auto"),
-    KernelRegressor(random_state=0),
-    KernelRegressor(random_state=0, small=False),
-    KernelClassifier(random_state=0, settings={"gamma": "standard"}),
+    kernsift.OnlineLSSVMRegressor(),
+    kernsift.OnlineLSSVMRegressor(engine="inverse"),
+    kernsift.OnlineLSSVMRegressor(admission="novelty", kernel="matern32"),
+    kernsift.OnlineLSSVMClassifier(),
+    kernsift.OROLSRegressor(),
+    kernsift.OROLSRegressor(selection="error-reduction", stop=None, max_basis=5),
+    kernsift.OROLSRegressor(selection="error-reduction", n_candidates=59, random_state=0),
+    kernsift.OROLSClassifier(),
+    kernsift.OROLSClassifier(basis="shared", gammas=[0.1, 1.0]),
+    kernsift.LSSVMRegressor(),
+    kernsift.LSSVMClassifier(),
+    kernsift.SparseLSSVMRegressor(),
+    kernsift.SparseLSSVMClassifier(),
+    kernsift.FeatureVectorSelector(),
+    kernsift.FeatureVectorSelector(n_candidates=None, n_eval=None),
+    kernsift.SubsetLSSVMRegressor(),
+    kernsift.SubsetLSSVMRegressor(max_basis=8),
+    kernsift.SubsetLSSVMRegressor(basis="random", alpha=0.1, max_basis=100),
+    *(
+        kernsift.SubsetLSSVMRegressor(basis=name, max_basis=100)
+        for name in ("ald", "efvs", "greedy", "kmeans", "rpcholesky")
+    ),
+    *(kernsift.SubsetLSSVMRegressor(basis=name) for name in ("csi", "online", "orols", "qr")),
+    kernsift.SubsetLSSVMRegressor(gamma="learn", max_basis=20, random_state=0),
+    kernsift.SubsetLSSVMClassifier(),
+    kernsift.SubsetLSSVMClassifier(max_basis=8),
+    kernsift.KRLSRegressor(),
+    kernsift.KRLSRegressor(alpha=0.1, max_basis=60, on_full="prune"),
+    kernsift.SubsetLSSVMRegressor(kernel="auto", gamma="learn", max_basis="auto", random_state=0),
+    kernsift.SubsetLSSVMClassifier(kernel="auto", max_basis=20),
+    kernsift.LSSVMRegressor(kernel="auto", gamma="standard"),
+    kernsift.SparseLSSVMClassifier(kernel="auto"),
+    kernsift.OROLSRegressor(kernel="auto"),
+    kernsift.KernelRegressor(random_state=0),
+    kernsift.KernelRegressor(random_state=0, small=False),
+    kernsift.KernelClassifier(random_state=0, settings={"gamma": "standard"}),
 ]
 
 #: The only checks expected to fail, and why.
@@ -102,7 +89,7 @@ def test_in_a_grid_search_over_a_pipeline(rng):
     X = rng.uniform(-2, 2, (200, 2))
     y = np.sin(X[:, 0]) + X[:, 1] ** 2
     search = GridSearchCV(
-        make_pipeline(StandardScaler(), OnlineLSSVMRegressor()),
+        make_pipeline(StandardScaler(), kernsift.OnlineLSSVMRegressor()),
         {"onlinelssvmregressor__gamma": [0.01, 0.5], "onlinelssvmregressor__alpha": [1e-3, 10.0]},
         n_jobs=2,
     ).fit(X, y)
@@ -113,7 +100,7 @@ def test_in_a_grid_search_over_a_pipeline(rng):
 def test_classifier_probabilities_score_like_calibrated_ones():
     """One temperature learnt on a-priori scores: log loss far below that of the raw scores' softmax."""
     X, y = load_iris(return_X_y=True)
-    model = make_pipeline(StandardScaler(), OnlineLSSVMClassifier(max_basis=40))
+    model = make_pipeline(StandardScaler(), kernsift.OnlineLSSVMClassifier(max_basis=40))
     order = np.random.default_rng(3).permutation(len(y))
     losses = -cross_val_score(model, X[order], y[order], scoring="neg_log_loss", cv=5)
     assert losses.mean() < 0.25  # softmax of the raw scores: about 0.55; log(3) = 1.1 knows nothing

@@ -4,26 +4,18 @@ from __future__ import annotations
 
 import pickle
 
+import kernsift
 import numpy as np
 import pytest
-from kernsift import (
-    KernelRegressor,
-    KRLSRegressor,
-    LSSVMRegressor,
-    OnlineLSSVMClassifier,
-    OnlineLSSVMRegressor,
-    SubsetLSSVMClassifier,
-    SubsetLSSVMRegressor,
-)
 from sklearn.base import clone
 
 pa = pytest.importorskip("pyarrow", reason="needs pyarrow: pip install 'kernsift[arrow]'")
 MODELS = [
-    OnlineLSSVMRegressor(max_basis=20),
-    KRLSRegressor(alpha=0.1, max_basis=20),
-    SubsetLSSVMRegressor(max_basis=20, random_state=0),
-    LSSVMRegressor(gamma="scale"),
-    KernelRegressor(random_state=0, settings={"kernel": "rbf", "gamma": "scale", "max_basis": 20}),
+    kernsift.OnlineLSSVMRegressor(max_basis=20),
+    kernsift.KRLSRegressor(alpha=0.1, max_basis=20),
+    kernsift.SubsetLSSVMRegressor(max_basis=20, random_state=0),
+    kernsift.LSSVMRegressor(gamma="scale"),
+    kernsift.KernelRegressor(random_state=0, settings={"kernel": "rbf", "gamma": "scale", "max_basis": 20}),
 ]
 
 
@@ -94,7 +86,8 @@ def test_every_table_gives_the_bits_of_its_numbers(model, kind):
 
 
 @pytest.mark.parametrize("kind", TABLES)
-@pytest.mark.parametrize("model", [OnlineLSSVMClassifier(max_basis=20), SubsetLSSVMClassifier(random_state=0)],
+@pytest.mark.parametrize("model", [kernsift.OnlineLSSVMClassifier(max_basis=20),
+                                   kernsift.SubsetLSSVMClassifier(random_state=0)],
                          ids=lambda m: type(m).__name__)  # fmt: skip
 @pytest.mark.parametrize("classes", [["high", "low"], np.array(["high", "low"], dtype=object), None])
 def test_labels_of_every_table_are_the_classes_given(model, kind, classes):

@@ -13,20 +13,7 @@ import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
-from support.export_cases import (
-    GAMMA,
-    KERNELS,
-    MAKERS,
-    NEW,
-    SEVERAL,
-    STATIONARY,
-    THREE,
-    X,
-    Y,
-    answer,
-    error,
-    fitted,
-)
+from support.export_cases import GAMMA, KERNELS, MAKERS, NEW, SEVERAL, STATIONARY, THREE, X, Y, answer, error, fitted
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed: pip install 'kernsift[onnx]'")
 ort = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")

@@ -15,28 +15,16 @@ from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import (
-    MaxAbsScaler,
-    MinMaxScaler,
-    OneHotEncoder,
-    OrdinalEncoder,
-    RobustScaler,
-    StandardScaler,
-)
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, OneHotEncoder, OrdinalEncoder, StandardScaler
 from support.c_programs import PLAIN, build, compiled
 from support.export_cases import KERNELS, NEW, THREE, X, Y, error
+from support.scalers import SCALERS
 
 SCALE, SHIFT = np.array([1.0, 300.0, 0.01]), np.array([7.0, -2000.0, 0.5])
 RAW, RAW_NEW = X * SCALE + SHIFT, NEW * SCALE + SHIFT
 WILD = np.vstack([RAW_NEW, 1e3 * RAW_NEW[:10], np.zeros((2, 3))])
 # kernels nearly orthogonal to each other: no digits are lost to large coefficients that cancel
 NARROW = [1.0, 0.7, 2.0]
-SCALERS = {
-    "standard": StandardScaler(),
-    "range": MinMaxScaler((-2, 2)),
-    "robust": RobustScaler(),
-    "some": ColumnTransformer([("s", StandardScaler(), [2, 0])]),
-}
 
 
 def pipeline(steps, kernel="rbf", y=Y, rows=RAW, **how):
@@ -220,7 +208,7 @@ CHAINS = {
     "filled": make_pipeline(FILLED, StandardScaler()),
     "clipped": make_pipeline(SimpleImputer(), MinMaxScaler(clip=True)),
     "one-hot": ColumnTransformer(
-        [("n", make_pipeline(FILLED, RobustScaler()), [1, 0]), ("k", OneHotEncoder(handle_unknown="ignore"), [2])]
+        [("n", make_pipeline(FILLED, SCALERS["robust"]), [1, 0]), ("k", OneHotEncoder(handle_unknown="ignore"), [2])]
     ),
     "first": ColumnTransformer(
         [("n", SimpleImputer(), [0, 1]), ("k", OneHotEncoder(drop="first", handle_unknown="ignore"), [2])]

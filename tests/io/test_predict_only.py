@@ -7,32 +7,19 @@ import pickle
 import kernsift
 import numpy as np
 import pytest
-from kernsift import (
-    KernelClassifier,
-    KernelRegressor,
-    LSSVMClassifier,
-    LSSVMRegressor,
-    OnlineLSSVMRegressor,
-    OROLSClassifier,
-    OROLSRegressor,
-    SparseLSSVMClassifier,
-    SparseLSSVMRegressor,
-    SubsetLSSVMClassifier,
-    SubsetLSSVMRegressor,
-)
 from sklearn.base import clone
 
 MODELS = [
-    SubsetLSSVMRegressor(max_basis=20, gamma="learn", random_state=0),
-    SubsetLSSVMClassifier(max_basis=20, random_state=0),
-    LSSVMRegressor(),
-    LSSVMClassifier(),
-    SparseLSSVMRegressor(max_basis=20),
-    SparseLSSVMClassifier(max_basis=20),
-    OROLSRegressor(max_basis=20, gammas=[0.1, 1.0]),
-    OROLSClassifier(max_basis=20),
-    KernelRegressor(random_state=0, settings={"max_basis": 20}),
-    KernelClassifier(random_state=0, settings={"max_basis": 20, "gamma": "standard"}),
+    kernsift.SubsetLSSVMRegressor(max_basis=20, gamma="learn", random_state=0),
+    kernsift.SubsetLSSVMClassifier(max_basis=20, random_state=0),
+    kernsift.LSSVMRegressor(),
+    kernsift.LSSVMClassifier(),
+    kernsift.SparseLSSVMRegressor(max_basis=20),
+    kernsift.SparseLSSVMClassifier(max_basis=20),
+    kernsift.OROLSRegressor(max_basis=20, gammas=[0.1, 1.0]),
+    kernsift.OROLSClassifier(max_basis=20),
+    kernsift.KernelRegressor(random_state=0, settings={"max_basis": 20}),
+    kernsift.KernelClassifier(random_state=0, settings={"max_basis": 20, "gamma": "standard"}),
 ]
 
 
@@ -71,7 +58,7 @@ def test_predictions_are_the_same_and_the_rest_is_refused(model, rng, tmp_path):
 def test_500_kernels_on_ten_columns_take_60_kilobytes(gamma, rng, tmp_path):
     X = rng.uniform(size=(2000, 10))
     y = 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * X[:, 2] ** 2 + rng.standard_normal(2000)
-    model = SubsetLSSVMRegressor(kernel="laplacian", gamma=gamma, size="max", random_state=0).fit(X, y)
+    model = kernsift.SubsetLSSVMRegressor(kernel="laplacian", gamma=gamma, size="max", random_state=0).fit(X, y)
     assert model.n_basis_ == 500
     model.save(tmp_path / "model.npz", what="predict")
     assert (tmp_path / "model.npz").stat().st_size <= 60_000
@@ -80,10 +67,10 @@ def test_500_kernels_on_ten_columns_take_60_kilobytes(gamma, rng, tmp_path):
 def test_what_is_refused(rng, tmp_path):
     X = rng.standard_normal((30, 2))
     with pytest.raises(ValueError, match="what='predcit' must be 'all' or 'predict' \\(did you mean 'predict'"):
-        LSSVMRegressor().fit(X, X[:, 0]).save(tmp_path / "model.npz", what="predcit")
+        kernsift.LSSVMRegressor().fit(X, X[:, 0]).save(tmp_path / "model.npz", what="predcit")
     with pytest.raises(ValueError, match="OnlineLSSVMRegressor goes on learning with all it has"):
-        OnlineLSSVMRegressor().fit(X, X[:, 0]).save(tmp_path / "model.npz", what="predict")
-    model = SubsetLSSVMRegressor(max_basis=5, random_state=0).fit(X, X[:, 0])
+        kernsift.OnlineLSSVMRegressor().fit(X, X[:, 0]).save(tmp_path / "model.npz", what="predict")
+    model = kernsift.SubsetLSSVMRegressor(max_basis=5, random_state=0).fit(X, X[:, 0])
     model.save(tmp_path / "model.npz", what="predict")
     again = kernsift.load(tmp_path / "model.npz")
     for name, call in {
@@ -130,14 +117,14 @@ def test_a_front_door_of_500_kernels_is_pickled_in_60_kilobytes(rng):
     X = rng.uniform(size=(2000, 10))
     y = 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * X[:, 2] ** 2 + rng.standard_normal(2000)
     how = {"kernel": "laplacian", "gamma": "standard", "size": "max", "keep": "predict"}
-    model = KernelRegressor(random_state=0, settings=how).fit(X, y)
+    model = kernsift.KernelRegressor(random_state=0, settings=how).fit(X, y)
     assert model.n_basis_ == 500
     assert len(pickle.dumps(model)) <= 60_000
 
 
 def test_pickles_have_no_path_unless_they_are_told_to(rng):
     X = rng.standard_normal((400, 3))
-    model = SubsetLSSVMRegressor(max_basis=50, gamma=0.3, random_state=0).fit(X, X[:, 0])
+    model = kernsift.SubsetLSSVMRegressor(max_basis=50, gamma=0.3, random_state=0).fit(X, X[:, 0])
     without, model.keep_path = len(pickle.dumps(model)), True
     path = (3 * 50) ** 2 * 8  # sums of the elements of the start, and the factor of their kernel matrix
     assert len(pickle.dumps(model)) - without >= 2 * path
@@ -147,4 +134,4 @@ def test_pickles_have_no_path_unless_they_are_told_to(rng):
 def test_keep_is_one_of_two_words(rng):
     X = rng.standard_normal((30, 2))
     with pytest.raises(ValueError, match="keep"):
-        LSSVMRegressor(keep="predcit").fit(X, X[:, 0])
+        kernsift.LSSVMRegressor(keep="predcit").fit(X, X[:, 0])

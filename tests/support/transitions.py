@@ -25,22 +25,10 @@ def chain(n, rng, length=50, cut=0.02):
     return oracles.Transitions(scale * S[:, None], r, scale * S_next[:, None], terminal, start)
 
 
-def core(data, *, gamma=1.0, alpha=0.1, discount=0.95, decay=0.0, novelty_tol=1e-2, usefulness_tol=1e-4,
-         admission="novelty", max_basis=0, residual=False, name="rbf", **more):  # fmt: skip
+def core(data, *, gamma=1.0, decay=0.0, admission="novelty", name="rbf", **settings):
     d = data.S.shape[1]
     kernel = _core.Kernel(name, np.full(d, gamma), 3, 1.0, np.zeros(d))
-    return _core.KernelLSTD(
-        kernel,
-        alpha=alpha,
-        discount=discount,
-        trace_decay=decay,
-        novelty_tol=novelty_tol,
-        usefulness_tol=usefulness_tol,
-        admission=admission,
-        max_basis=max_basis,
-        residual=residual,
-        **more,
-    )
+    return _core.KernelLSTD(kernel, trace_decay=decay, admission=admission, **settings)
 
 
 def learn(model, data, t, stop=None):

@@ -8,25 +8,7 @@ import pickle
 import kernsift
 import numpy as np
 import pytest
-from kernsift import (
-    FeatureVectorSelector,
-    KernelLSTD,
-    KRLSRegressor,
-    LSSVMClassifier,
-    LSSVMRegressor,
-    OnlineLSSVMClassifier,
-    OnlineLSSVMRegressor,
-    OROLSClassifier,
-    OROLSRegressor,
-    SparseLSSVMRegressor,
-    SubsetLSSVMClassifier,
-    SubsetLSSVMRegressor,
-    Warp,
-    _core,
-    blocks,
-    learn_gamma,
-    tune,
-)
+from kernsift import _core, blocks, learn_gamma, tune
 from kernsift.display import WidthsDisplay
 from oracles import widths as oracle
 from sklearn.base import clone
@@ -46,7 +28,7 @@ def some_warp(X, seed=1):
     """Curves of four, one, three and no bins, whose outer knots leave rows beyond them."""
     rng = np.random.default_rng(seed)
     knots = [np.quantile(x, np.linspace(0.05, 0.95, b + 1)) for x, b in zip(X.T, BINS, strict=True)]
-    return Warp(knots, [rng.uniform(0.1, 1.0, b) for b in BINS])
+    return kernsift.Warp(knots, [rng.uniform(0.1, 1.0, b) for b in BINS])
 
 
 def parts(warp):
@@ -76,7 +58,7 @@ def test_BEYOND_B10_a_warped_kernel_is_the_kernel_of_the_curves(name):
     # a value depends on the two samples alone: not on the row, the block, the other features' places
     again = np.concatenate([kernel.matrix(X[i : i + 1].copy(), X[:40].copy()) for i in range(len(X))])
     np.testing.assert_array_equal(K, again)
-    wide = Warp([*parts(warp)[0]] * 3, [*parts(warp)[1]] * 3)
+    wide = kernsift.Warp([*parts(warp)[0]] * 3, [*parts(warp)[1]] * 3)
     np.testing.assert_allclose(
         kernel_of("laplacian", wide, np.tile(X[5], 3)).matrix(np.tile(X, 3), np.tile(X[:1], 3)),
         kernel_of("laplacian", warp, X[5]).matrix(X, X[:1].copy()) ** 3,
@@ -171,11 +153,11 @@ def test_BEYOND_B12_the_prior_is_about_the_shape_of_the_curves():
 
 
 def test_a_warp_is_a_value():
-    warp = Warp(knots=[[0, 1, 10], [0, 1], [3]], slopes=[[2, 1], [0.5], []])
-    same = Warp(warp.knots, warp.slopes)
+    warp = kernsift.Warp(knots=[[0, 1, 10], [0, 1], [3]], slopes=[[2, 1], [0.5], []])
+    same = kernsift.Warp(warp.knots, warp.slopes)
     assert warp == same
     assert hash(warp) == hash(same)
-    assert warp != Warp([[0, 1]], [[1]])
+    assert warp != kernsift.Warp([[0, 1]], [[1]])
     assert warp != "warp"
     assert copy.deepcopy(warp) == warp
     assert pickle.loads(pickle.dumps(warp)) == warp
@@ -186,7 +168,7 @@ def test_a_warp_is_a_value():
     np.testing.assert_allclose(warp.transform(X), [[0, 0.25, 0], [2, 0.5, 0], [3, 0, 0]])
     inside = np.array([[0.5, 0.5, 3.0], [4.0, 1.0, 3.0]])
     np.testing.assert_allclose(warp.inverse_transform(warp.transform(inside)), inside)
-    model = SubsetLSSVMRegressor(gamma=warp)
+    model = kernsift.SubsetLSSVMRegressor(gamma=warp)
     assert clone(model).gamma == warp
     assert clone(model).gamma is not warp
 
@@ -213,7 +195,7 @@ def test_a_warp_is_a_value():
 )
 def test_bad_warps_are_named(knots, slopes, message):
     with pytest.raises(ValueError, match=message):
-        Warp(knots, slopes)
+        kernsift.Warp(knots, slopes)
 
 
 def test_bad_uses_are_named():
@@ -221,20 +203,20 @@ def test_bad_uses_are_named():
     warp = some_warp(X)
     for kernel in ("linear", "polynomial"):
         with pytest.raises(ValueError, match=f"a warp needs a stationary kernel, not {kernel}"):
-            SubsetLSSVMRegressor(kernel=kernel, gamma=warp).fit(X, y)
+            kernsift.SubsetLSSVMRegressor(kernel=kernel, gamma=warp).fit(X, y)
         with pytest.raises(ValueError, match="no widths to learn"):
-            SubsetLSSVMRegressor(kernel=kernel, gamma="warp").fit(X, y)
+            kernsift.SubsetLSSVMRegressor(kernel=kernel, gamma="warp").fit(X, y)
     with pytest.raises(ValueError, match="Warp of 4 features and X has 2"):
-        OnlineLSSVMRegressor(gamma=warp).fit(X[:, :2], y)
+        kernsift.OnlineLSSVMRegressor(gamma=warp).fit(X[:, :2], y)
     for gamma in (warp, "warp"):
         with pytest.raises(ValueError, match="set polish=0"):
-            SubsetLSSVMRegressor(gamma=gamma, polish=5).fit(X, y)
+            kernsift.SubsetLSSVMRegressor(gamma=gamma, polish=5).fit(X, y)
     with pytest.raises(ValueError, match="a Warp stands alone"):
-        OROLSRegressor(gammas=[warp, 1.0]).fit(X, y)
+        kernsift.OROLSRegressor(gammas=[warp, 1.0]).fit(X, y)
     with pytest.raises(ValueError, match="give it Warp"):
         blocks.Kernel(gamma=warp)
     with pytest.raises(ValueError, match="gammas"):
-        tune(SubsetLSSVMRegressor(max_basis=5), X, y, gammas=[warp, 1.0])
+        tune(kernsift.SubsetLSSVMRegressor(max_basis=5), X, y, gammas=[warp, 1.0])
     with pytest.raises(ValueError, match="X has 2 features and the warp 4"):
         warp.transform(X[:, :2])
     with pytest.raises(ValueError, match="must be True or False"):
@@ -254,13 +236,13 @@ def test_bad_uses_are_named():
 # --- every estimator ---
 
 ESTIMATORS = [
-    SubsetLSSVMRegressor(basis=range(0, 60, 5), random_state=0),
-    LSSVMRegressor(),
-    SparseLSSVMRegressor(max_basis=12),
-    OROLSRegressor(max_basis=12),
-    KRLSRegressor(novelty_tol=0.1),
-    OnlineLSSVMRegressor(max_basis=12, forgetting=1.0, linear=False),
-    OnlineLSSVMRegressor(max_basis=12, engine="inverse"),
+    kernsift.SubsetLSSVMRegressor(basis=range(0, 60, 5), random_state=0),
+    kernsift.LSSVMRegressor(),
+    kernsift.SparseLSSVMRegressor(max_basis=12),
+    kernsift.OROLSRegressor(max_basis=12),
+    kernsift.KRLSRegressor(novelty_tol=0.1),
+    kernsift.OnlineLSSVMRegressor(max_basis=12, forgetting=1.0, linear=False),
+    kernsift.OnlineLSSVMRegressor(max_basis=12, engine="inverse"),
 ]
 
 
@@ -277,7 +259,7 @@ def test_a_model_with_a_warp_is_the_model_on_the_curves(estimator, kernel):
     # kernel values differ by rounding, and coefficients by that times the condition of some 1e4
     np.testing.assert_allclose(model.predict(X), on_curves.predict(W), rtol=1e-7, atol=1e-7)
     # without a ridge there is no standard deviation; that of OROLS is simulated, from a seed that the rows set
-    if not isinstance(model, (KRLSRegressor, OROLSRegressor)):
+    if not isinstance(model, (kernsift.KRLSRegressor, kernsift.OROLSRegressor)):
         expected = on_curves.predict(W, return_std=True)[1]
         np.testing.assert_allclose(model.predict(X, return_std=True)[1], expected, rtol=1e-6)
 
@@ -288,7 +270,7 @@ def test_a_model_with_a_warp_is_the_model_on_the_curves(estimator, kernel):
 def test_every_selector_chooses_by_the_curves(basis):
     X, y = rows(300)
     warp = some_warp(X)
-    model = SubsetLSSVMRegressor(gamma=warp, basis=basis, max_basis=25, random_state=0).fit(X, y)
+    model = kernsift.SubsetLSSVMRegressor(gamma=warp, basis=basis, max_basis=25, random_state=0).fit(X, y)
     assert model.gamma_ == warp
     assert model.score(X, y) > 0.8
     if basis == "kmeans":  # no rows
@@ -300,17 +282,22 @@ def test_classifiers_selectors_and_policies_take_a_warp():
     X, y = rows(200)
     labels = np.where(y > 0, "up", "down")
     warp = some_warp(X)
-    for classifier in (SubsetLSSVMClassifier, LSSVMClassifier, OROLSClassifier, OnlineLSSVMClassifier):
+    for classifier in (
+        kernsift.SubsetLSSVMClassifier,
+        kernsift.LSSVMClassifier,
+        kernsift.OROLSClassifier,
+        kernsift.OnlineLSSVMClassifier,
+    ):
         model = classifier(gamma=warp).fit(X, labels)
         assert model.gamma_ == warp
         assert model.score(X, labels) > 0.8
-    selector = FeatureVectorSelector(gamma=warp, n_components=9, random_state=0).fit(X)
+    selector = kernsift.FeatureVectorSelector(gamma=warp, n_components=9, random_state=0).fit(X)
     coordinates = selector.transform(X)
     expected = oracle.kernel_matrix("rbf", warp.transform(X), warp.transform(selector.basis_vectors_), np.ones(4))
     inner = coordinates @ selector.transform(selector.basis_vectors_).T
     np.testing.assert_allclose(inner, expected, atol=1e-10)
     assert selector.gamma_ == warp
-    lstd = KernelLSTD(gamma=warp, alpha=0.1, discount=0.5).partial_fit(X[:-1], y[1:], X[1:])
+    lstd = kernsift.KernelLSTD(gamma=warp, alpha=0.1, discount=0.5).partial_fit(X[:-1], y[1:], X[1:])
     assert lstd.gamma_ == warp
     assert np.isfinite(lstd.predict(X)).all()
 
@@ -318,8 +305,8 @@ def test_classifiers_selectors_and_policies_take_a_warp():
 def test_streams_go_on_with_a_warp():
     X, y = rows(300)
     warp = some_warp(X)
-    whole = OnlineLSSVMRegressor(gamma=warp, max_basis=15).partial_fit(X, y)
-    model = OnlineLSSVMRegressor(gamma=warp, max_basis=15)
+    whole = kernsift.OnlineLSSVMRegressor(gamma=warp, max_basis=15).partial_fit(X, y)
+    model = kernsift.OnlineLSSVMRegressor(gamma=warp, max_basis=15)
     for x, t in zip(X[:150], y[:150], strict=True):
         model.update(x, t)
     model = pickle.loads(pickle.dumps(model)).partial_fit(X[150:], y[150:])
@@ -330,7 +317,7 @@ def test_streams_go_on_with_a_warp():
     assert single.dtype == np.float32
     # rows of single precision, between knots .01 apart at 1000: 6e-5 of a bin
     np.testing.assert_allclose(single, model.predict(X.astype(np.float32).astype(np.float64)), atol=1e-4)
-    fresh = OnlineLSSVMRegressor(gamma=warp, max_basis=15)
+    fresh = kernsift.OnlineLSSVMRegressor(gamma=warp, max_basis=15)
     assert np.isfinite(fresh.prequential(X, y).error[1:]).all()
     with pytest.raises(ValueError, match="features cannot be added to a warp"):
         model._fitted().add_features(np.ones(1))
@@ -339,7 +326,11 @@ def test_streams_go_on_with_a_warp():
 def test_saved_models_have_their_warp_and_sums_of_another_do_not_add(tmp_path):
     X, y = rows(200)
     warp = some_warp(X)
-    for estimator in (SubsetLSSVMRegressor(max_basis=10, random_state=0), OnlineLSSVMRegressor(), LSSVMRegressor()):
+    for estimator in (
+        kernsift.SubsetLSSVMRegressor(max_basis=10, random_state=0),
+        kernsift.OnlineLSSVMRegressor(),
+        kernsift.LSSVMRegressor(),
+    ):
         model = estimator.set_params(gamma=warp).fit(X, y)
         model.save(tmp_path / "model.npz")
         loaded = kernsift.load(tmp_path / "model.npz")
@@ -347,8 +338,8 @@ def test_saved_models_have_their_warp_and_sums_of_another_do_not_add(tmp_path):
         assert loaded.gamma_ == warp
         np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
     settings = {"max_basis": 10, "random_state": 0, "basis": X[:10]}
-    other = Warp(warp.knots, 2 * warp.slopes)
-    first, same, different = (SubsetLSSVMRegressor(gamma=g, **settings).fit(X, y) for g in (warp, warp, other))
+    other = kernsift.Warp(warp.knots, 2 * warp.slopes)
+    first, same, different = (kernsift.SubsetLSSVMRegressor(gamma=g, **settings).fit(X, y) for g in (warp, warp, other))
     assert first.merge(same).n_samples_seen_ == 400
     with pytest.raises(ValueError, match="basis"):
         first.merge(different)
@@ -374,7 +365,7 @@ def test_a_learned_warp_errs_less_where_widths_differ_along_a_feature(kernel):
     new, truth = jagged(3000, 1)
     plain = learn_gamma(X, y, kernel=kernel, **QUICK)
     found = learn_gamma(X, y, kernel=kernel, **QUICK, warp=True)
-    assert isinstance(found.gamma, Warp)
+    assert isinstance(found.gamma, kernsift.Warp)
     assert found.error < plain.error
     assert found.error_one_width == plain.error_one_width
     assert set(found.held_out_warp) == {"iteration", "widths", "curves"}
@@ -383,7 +374,7 @@ def test_a_learned_warp_errs_less_where_widths_differ_along_a_feature(kernel):
     assert found.relevance[2] < found.relevance[:2].min()
     settings = {"kernel": kernel, "max_basis": 80, "random_state": 0}
     errors = [
-        np.mean((SubsetLSSVMRegressor(gamma=gamma, **settings).fit(X, y).predict(new) - truth) ** 2)
+        np.mean((kernsift.SubsetLSSVMRegressor(gamma=gamma, **settings).fit(X, y).predict(new) - truth) ** 2)
         for gamma in (plain.gamma, found.gamma)
     ]
     assert errors[1] < 0.9 * errors[0]
@@ -420,7 +411,7 @@ def test_knots_are_distinct_values_and_quantiles():
     ])  # fmt: skip
     y = np.sin(3 * np.cbrt(X[:, 4])) + X[:, 0] + (X[:, 1] > 2) + (X[:, 2] > 0.5)
     found = learn_gamma(X, y, kernel="laplacian", **QUICK, warp=True).gamma
-    assert isinstance(found, Warp)
+    assert isinstance(found, kernsift.Warp)
     np.testing.assert_array_equal(found.curve(0)[0], [0, 1])
     np.testing.assert_array_equal(found.curve(1)[0], [0, 1, 2, 3, 4])
     np.testing.assert_array_equal(found.curve(3)[0], [3])
@@ -437,26 +428,29 @@ def test_tables_too_small_for_curves_have_widths():
     np.testing.assert_array_equal(constant.gamma, [0.5, 0.5])
     X, y = jagged(300, 0)
     one = learn_gamma(X[:, :1], np.floor(4 * np.cbrt(X[:, 0])), kernel="laplacian", **QUICK, warp=True)
-    assert isinstance(one.gamma, Warp)
+    assert isinstance(one.gamma, kernsift.Warp)
     np.testing.assert_array_equal(one.relevance, [1.0])
 
 
-@pytest.mark.parametrize("family", [SubsetLSSVMRegressor, OROLSRegressor, LSSVMRegressor, SparseLSSVMRegressor])
+@pytest.mark.parametrize(
+    "family",
+    [kernsift.SubsetLSSVMRegressor, kernsift.OROLSRegressor, kernsift.LSSVMRegressor, kernsift.SparseLSSVMRegressor],
+)
 def test_every_family_learns_a_warp_by_name(family):
     X, y = jagged(300, 0)
     model = family(kernel="laplacian", gamma="warp").fit(X, y)
     learned = model.learned_gamma_["gamma"]
-    assert model.gamma_ == learned if isinstance(learned, Warp) else (model.gamma_ == learned).all()
+    assert model.gamma_ == learned if isinstance(learned, kernsift.Warp) else (model.gamma_ == learned).all()
     assert model.score(X, y) > 0.7
 
 
 def test_a_stream_takes_a_warp_and_learns_none():
     X, y = jagged(300, 0)
     with pytest.raises(ValueError, match="gamma='warp' is for fit"):
-        OnlineLSSVMRegressor(kernel="laplacian", gamma="warp").partial_fit(X, y)
-    fitted = OnlineLSSVMRegressor(kernel="laplacian", gamma="warp", max_basis=50).fit(X, y)
+        kernsift.OnlineLSSVMRegressor(kernel="laplacian", gamma="warp").partial_fit(X, y)
+    fitted = kernsift.OnlineLSSVMRegressor(kernel="laplacian", gamma="warp", max_basis=50).fit(X, y)
     assert fitted.gamma_ == fitted.learned_gamma_["gamma"]
-    model = OnlineLSSVMRegressor(kernel="laplacian", gamma=fitted.gamma_, max_basis=50).partial_fit(X, y)
+    model = kernsift.OnlineLSSVMRegressor(kernel="laplacian", gamma=fitted.gamma_, max_basis=50).partial_fit(X, y)
     assert model.gamma_ == fitted.gamma_
     assert model.score(X, y) > 0.7
 

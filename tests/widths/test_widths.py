@@ -7,18 +7,7 @@ import pickle
 import kernsift
 import numpy as np
 import pytest
-from kernsift import (
-    LSSVMRegressor,
-    OnlineLSSVMClassifier,
-    OnlineLSSVMRegressor,
-    OROLSClassifier,
-    OROLSRegressor,
-    SparseLSSVMRegressor,
-    SubsetLSSVMClassifier,
-    SubsetLSSVMRegressor,
-    _core,
-    learn_gamma,
-)
+from kernsift import _core, learn_gamma
 from oracles import widths as oracle
 from sklearn.datasets import load_diabetes, make_friedman1, make_moons
 
@@ -190,7 +179,7 @@ def test_irrelevant_features_are_switched_off_and_the_error_falls():
     assert np.ptp(one.gamma) <= 1e-12 * one.gamma.max()
 
     def score(gamma):
-        return SubsetLSSVMRegressor(gamma=gamma, max_basis=100, random_state=0).fit(X, y).score(test, truth)
+        return kernsift.SubsetLSSVMRegressor(gamma=gamma, max_basis=100, random_state=0).fit(X, y).score(test, truth)
 
     assert 1 - score(found.gamma) < 0.5 * (1 - score(one.gamma))
 
@@ -249,7 +238,7 @@ def test_never_far_behind_one_width_on_few_rows_and_many_features():
         train, test = order[:350], order[350:]
 
         def error(gamma, train=train, test=test):
-            model = SubsetLSSVMRegressor(gamma=gamma, basis="random", max_basis=300, random_state=0)
+            model = kernsift.SubsetLSSVMRegressor(gamma=gamma, basis="random", max_basis=300, random_state=0)
             return np.sqrt(np.mean((model.fit(X[train], y[train]).predict(X[test]) - y[test]) ** 2))
 
         one = error(learn_gamma(X[train], y[train], isotropic=True, random_state=0).gamma)
@@ -312,7 +301,7 @@ def test_nothing_to_learn_from(case):
     assert (found.gamma >= 0).all()
     assert found.gamma.max() > 0
     assert found.alpha > 0
-    model = SubsetLSSVMRegressor(gamma="learn", max_basis=10, random_state=0).fit(X, y)
+    model = kernsift.SubsetLSSVMRegressor(gamma="learn", max_basis=10, random_state=0).fit(X, y)
     assert np.isfinite(model.predict(X)).all()
 
 
@@ -343,12 +332,12 @@ def test_what_cannot_work_says_why(change, message):
 @pytest.mark.parametrize(
     "model",
     [
-        SubsetLSSVMRegressor(gamma="learn", max_basis=40, random_state=0),
-        SparseLSSVMRegressor(gamma="learn", max_basis=40, random_state=0),
-        LSSVMRegressor(gamma="learn", alpha="loo", random_state=0),
-        OROLSRegressor(gamma="learn", max_basis=40, random_state=0),
-        OROLSRegressor(gammas=["learn", 0.5], max_basis=40, random_state=0),
-        OnlineLSSVMRegressor(gamma="learn", max_basis=40, random_state=0),
+        kernsift.SubsetLSSVMRegressor(gamma="learn", max_basis=40, random_state=0),
+        kernsift.SparseLSSVMRegressor(gamma="learn", max_basis=40, random_state=0),
+        kernsift.LSSVMRegressor(gamma="learn", alpha="loo", random_state=0),
+        kernsift.OROLSRegressor(gamma="learn", max_basis=40, random_state=0),
+        kernsift.OROLSRegressor(gammas=["learn", 0.5], max_basis=40, random_state=0),
+        kernsift.OnlineLSSVMRegressor(gamma="learn", max_basis=40, random_state=0),
     ],
     ids=lambda m: type(m).__name__,
 )
@@ -374,7 +363,9 @@ def test_gamma_learn_in_every_family(model):
         type(model)(gamma="learn", kernel="linear").fit(X, y)
 
 
-@pytest.mark.parametrize("Classifier", [SubsetLSSVMClassifier, OROLSClassifier, OnlineLSSVMClassifier])
+@pytest.mark.parametrize(
+    "Classifier", [kernsift.SubsetLSSVMClassifier, kernsift.OROLSClassifier, kernsift.OnlineLSSVMClassifier]
+)
 def test_classifiers_learn_one_set_of_widths_for_all_classes(Classifier):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((500, 6))
@@ -393,7 +384,7 @@ def test_krls_and_selectors_do_not_take_learn():
     with pytest.raises(ValueError, match="gamma"):
         kernsift.FeatureVectorSelector(gamma="learn").fit(X)
     with pytest.raises(ValueError, match="looks at y"):
-        SubsetLSSVMRegressor(gamma="learn", basis="random").select_basis(X)
+        kernsift.SubsetLSSVMRegressor(gamma="learn", basis="random").select_basis(X)
 
 
 # --- the size ---
@@ -403,8 +394,8 @@ def test_the_size_is_chosen_on_rows_held_out():
     X, y = make_friedman1(800, noise=3.0, random_state=0)
     test, truth = make_friedman1(2000, noise=0.0, random_state=1)
     # a ridge that is too small for 300 kernels and this noise
-    full = SubsetLSSVMRegressor(max_basis=300, alpha=0.01, size="max", random_state=0).fit(X, y)
-    model = SubsetLSSVMRegressor(max_basis=300, alpha=0.01, size="held-out", random_state=0).fit(X, y)
+    full = kernsift.SubsetLSSVMRegressor(max_basis=300, alpha=0.01, size="max", random_state=0).fit(X, y)
+    model = kernsift.SubsetLSSVMRegressor(max_basis=300, alpha=0.01, size="held-out", random_state=0).fit(X, y)
     assert full.n_basis_ == 300
     assert not hasattr(full, "path_")
     sizes, errors = model.path_["n_basis"], model.path_["error"]
@@ -421,11 +412,11 @@ def test_the_size_is_chosen_on_rows_held_out():
 
 def test_the_size_stays_where_rows_are_plenty_or_nothing_can_be_held_out():
     X, y = relevant(n=600, d=2)
-    model = SubsetLSSVMRegressor(gamma="learn", max_basis=12, random_state=0).fit(X, y)
+    model = kernsift.SubsetLSSVMRegressor(gamma="learn", max_basis=12, random_state=0).fit(X, y)
     assert model.n_basis_ == 12
     assert len(model.path_["n_basis"]) == 0
-    assert SubsetLSSVMRegressor(max_basis=12, size="held-out").fit(X[:5], y[:5]).n_basis_ <= 5
-    assert not hasattr(SubsetLSSVMRegressor(max_basis=12).fit(X, y), "path_")
+    assert kernsift.SubsetLSSVMRegressor(max_basis=12, size="held-out").fit(X[:5], y[:5]).n_basis_ <= 5
+    assert not hasattr(kernsift.SubsetLSSVMRegressor(max_basis=12).fit(X, y), "path_")
 
 
 # --- the picture ---
@@ -436,7 +427,7 @@ def test_the_picture_shows_the_most_relevant_first():
     from kernsift.display import WidthsDisplay
 
     X, y = relevant(n=150, d=5)
-    model = SubsetLSSVMRegressor(gamma="learn", max_basis=30, random_state=0).fit(X, y)
+    model = kernsift.SubsetLSSVMRegressor(gamma="learn", max_basis=30, random_state=0).fit(X, y)
     display = WidthsDisplay.from_estimator(model, most=3)
     drawn = [label.get_text() for label in display.ax_.get_yticklabels()]
     assert len(drawn) == 3
@@ -444,7 +435,7 @@ def test_the_picture_shows_the_most_relevant_first():
     again = WidthsDisplay.from_estimator(learn_gamma(X, y, random_state=0), ax=display.ax_)
     assert again.figure_ is display.figure_
     with pytest.raises(ValueError, match="gamma='learn'"):
-        WidthsDisplay.from_estimator(SubsetLSSVMRegressor(max_basis=5).fit(X, y))
+        WidthsDisplay.from_estimator(kernsift.SubsetLSSVMRegressor(max_basis=5).fit(X, y))
 
 
 # --- moving kernels ---
@@ -455,15 +446,19 @@ def test_polish_moves_kernels_to_where_they_err_less(kernel):
     X, y = make_friedman1(1200, noise=0.5, random_state=0)
     test, truth = make_friedman1(1000, noise=0.0, random_state=1)
     X[:, 7], test[:, 7] = 3.0, 5.0  # a feature without width stays where it was
-    plain = SubsetLSSVMRegressor(kernel=kernel, gamma="learn", max_basis=20, random_state=0).fit(X, y)
-    moved = SubsetLSSVMRegressor(kernel=kernel, gamma="learn", max_basis=20, polish=20, random_state=0).fit(X, y)
+    plain = kernsift.SubsetLSSVMRegressor(kernel=kernel, gamma="learn", max_basis=20, random_state=0).fit(X, y)
+    moved = kernsift.SubsetLSSVMRegressor(kernel=kernel, gamma="learn", max_basis=20, polish=20, random_state=0).fit(
+        X, y
+    )
     assert 1 - moved.score(test, truth) < 0.8 * (1 - plain.score(test, truth))
     assert moved.n_basis_ == 20
     assert (moved.basis_indices_ == -1).all()
     assert moved.gamma_[7] == 0
     np.testing.assert_array_equal(moved.basis_vectors_[:, 7], 3.0)
     # the model is the exact solution on its kernels: the same as that of these vectors given
-    given = SubsetLSSVMRegressor(kernel=kernel, gamma=moved.gamma_, basis=moved.basis_vectors_, alpha=moved.alpha_)
+    given = kernsift.SubsetLSSVMRegressor(
+        kernel=kernel, gamma=moved.gamma_, basis=moved.basis_vectors_, alpha=moved.alpha_
+    )
     np.testing.assert_allclose(given.fit(X, y).predict(test), moved.predict(test), rtol=1e-6)
     with pytest.raises(ValueError, match="resize needs the path"):
         moved.resize(10)
@@ -472,13 +467,13 @@ def test_polish_moves_kernels_to_where_they_err_less(kernel):
 def test_polish_stays_where_it_does_not_help_or_cannot():
     X, y = relevant(n=120, d=2)
     noise = np.random.default_rng(0).standard_normal(120)
-    model = SubsetLSSVMRegressor(gamma=1.0, max_basis=20, polish=10, random_state=0)
-    same = SubsetLSSVMRegressor(gamma=1.0, max_basis=20, random_state=0).fit(X, noise)
+    model = kernsift.SubsetLSSVMRegressor(gamma=1.0, max_basis=20, polish=10, random_state=0)
+    same = kernsift.SubsetLSSVMRegressor(gamma=1.0, max_basis=20, random_state=0).fit(X, noise)
     np.testing.assert_array_equal(model.fit(X, noise).basis_indices_, same.basis_indices_)
     assert model.fit(X[:5], y[:5]).n_basis_ <= 5
     for kernel in ("laplacian", "linear"):
         with pytest.raises(ValueError, match="smooth kernels"):
-            SubsetLSSVMRegressor(kernel=kernel, polish=1).fit(X, y)
+            kernsift.SubsetLSSVMRegressor(kernel=kernel, polish=1).fit(X, y)
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
@@ -494,6 +489,6 @@ def test_threads_share_the_parts_of_an_evaluation_and_change_no_bit(kernel, warp
     assert one.error == three.error
     for a, b in zip(one.path["gamma"], three.path["gamma"], strict=True):
         np.testing.assert_array_equal(a, b)
-    model = SubsetLSSVMRegressor(gamma="learn", max_basis=20, random_state=0, n_jobs=1).fit(X, y)
-    again = SubsetLSSVMRegressor(gamma="learn", max_basis=20, random_state=0, n_jobs=3).fit(X, y)
+    model = kernsift.SubsetLSSVMRegressor(gamma="learn", max_basis=20, random_state=0, n_jobs=1).fit(X, y)
+    again = kernsift.SubsetLSSVMRegressor(gamma="learn", max_basis=20, random_state=0, n_jobs=3).fit(X, y)
     assert model.predict(X).tobytes() == again.predict(X).tobytes()
