@@ -18,6 +18,7 @@
 namespace kernsift {
 
 namespace py = pybind11;
+using namespace py::literals;  // "name"_a = value
 // With .noconvert() a float32 or strided array is a TypeError, never a silent copy.
 using Array = py::array_t<double, py::array::c_style>;
 

@@ -10,15 +10,10 @@ namespace kernsift {
 namespace {
 
 py::dict to_dict(const PruningPath& path) {
-  py::dict out;
-  out["order"] = from_indices(path.order);
-  out["n_basis"] = from_indices(path.sizes);
-  out["cost"] = to_numpy(path.cost);
-  out["loo"] = vector_to_numpy(path.loo);
-  out["coef"] = from_doubles(path.coef);
-  out["intercept"] = to_numpy(path.intercept);
-  out["alpha"] = from_doubles(path.alpha);
-  return out;
+  return py::dict("order"_a = from_indices(path.order), "n_basis"_a = from_indices(path.sizes),
+                  "cost"_a = to_numpy(path.cost), "loo"_a = vector_to_numpy(path.loo),
+                  "coef"_a = from_doubles(path.coef), "intercept"_a = to_numpy(path.intercept),
+                  "alpha"_a = from_doubles(path.alpha));
 }
 
 // The factor as `solve` gives it.
@@ -56,10 +51,8 @@ py::dict solved(const DenseProblem& problem, const ConstVectorRef& v, double alp
     py::gil_scoped_release unlocked;  // the problem does not change
     solution = problem.solve(v, alpha);
   }
-  py::dict out;
-  out["coef"] = to_numpy(solution.alpha);
-  out["intercept"] = vector_to_numpy(solution.intercept);
-  out["cost"] = vector_to_numpy(solution.cost);
+  py::dict out("coef"_a = to_numpy(solution.alpha), "intercept"_a = vector_to_numpy(solution.intercept),
+               "cost"_a = vector_to_numpy(solution.cost));
   if (keep_factor) {  // as numpy sees a row-major array, the upper factor L'
     const Index n = solution.alpha.rows();
     Array factor = array(n, n);
@@ -76,15 +69,10 @@ py::dict solved(const SparseProblem& problem, const ConstVectorRef& v, double al
     py::gil_scoped_release unlocked;  // the problem does not change
     solution = problem.solve(v, alpha);
   }
-  py::dict out;
-  out["coef"] = to_numpy(solution.beta());
-  out["intercept"] = vector_to_numpy(solution.intercept());
-  out["cost"] = vector_to_numpy(solution.cost);
-  out["residual"] = to_numpy(solution.residual);
-  out["slack"] = vector_to_numpy(solution.slack);
-  out["F"] = to_numpy(solution.F);
-  out["mean"] = vector_to_numpy(solution.mean);
-  return out;
+  return py::dict("coef"_a = to_numpy(solution.beta()), "intercept"_a = vector_to_numpy(solution.intercept()),
+                  "cost"_a = vector_to_numpy(solution.cost), "residual"_a = to_numpy(solution.residual),
+                  "slack"_a = vector_to_numpy(solution.slack), "F"_a = to_numpy(solution.F),
+                  "mean"_a = vector_to_numpy(solution.mean));
 }
 
 // What both problems have.

@@ -68,14 +68,9 @@ void bind_ridge(py::module_& m) {
           py::gil_scoped_release unlocked;
           found = noise_field(w, factor, f, z, v);
         }
-        py::dict out;
-        out["coef"] = to_numpy(found.coef);
-        out["slopes"] = to_numpy(found.slopes);
-        out["intercept"] = vector_to_numpy(found.intercept);
-        out["level"] = to_numpy(found.level);
-        out["left_out"] = to_numpy(found.left_out);
-        out["alpha"] = found.alpha;
-        return out;
+        return py::dict("coef"_a = to_numpy(found.coef), "slopes"_a = to_numpy(found.slopes),
+                        "intercept"_a = vector_to_numpy(found.intercept), "level"_a = to_numpy(found.level),
+                        "left_out"_a = to_numpy(found.left_out), "alpha"_a = found.alpha);
       },
       py::kw_only(), py::arg("W").noconvert(), py::arg("L"), py::arg("predictions").noconvert(),
       py::arg("scores").noconvert(), py::arg("weight").noconvert());

@@ -40,14 +40,8 @@ py::dict normal_sums(const Kernel& kernel, const Array& vectors, const Strided& 
     if (fast && whitened) whiten(factor, threads, sums);
     if (out.is_none()) sums.M.triangularView<Eigen::StrictlyUpper>() = sums.M.transpose();
   }
-  py::dict answer;
-  answer["M"] = M;
-  answer["z"] = to_numpy(sums.z);
-  answer["s"] = vector_to_numpy(sums.s);
-  answer["y"] = vector_to_numpy(sums.y);
-  answer["yy"] = vector_to_numpy(sums.yy);
-  answer["weight"] = sums.weight;
-  return answer;
+  return py::dict("M"_a = M, "z"_a = to_numpy(sums.z), "s"_a = vector_to_numpy(sums.s), "y"_a = vector_to_numpy(sums.y),
+                  "yy"_a = vector_to_numpy(sums.yy), "weight"_a = sums.weight);
 }
 
 // The sums of some elements of a basis, from those of all in kernel coordinates, in orthonormal ones: L is their
@@ -72,11 +66,7 @@ py::dict sums_of_elements(const Array& M, const Array& z, const Array& s, const 
     whiten(factor, threads, out);
     out.M.triangularView<Eigen::StrictlyUpper>() = out.M.transpose();
   }
-  py::dict answer;
-  answer["M"] = square;
-  answer["z"] = to_numpy(out.z);
-  answer["s"] = vector_to_numpy(out.s);
-  return answer;
+  return py::dict("M"_a = square, "z"_a = to_numpy(out.z), "s"_a = vector_to_numpy(out.s));
 }
 
 RidgeSums sums_from(const Strided& M, const Array& z, const Array& s, const Array& y, const Array& yy,
@@ -179,12 +169,9 @@ void bind_ridge_problem(py::module_& m) {
           [](BoundRidge& self, const Strided& L, double a) {
             const auto factor = triangle(L, self.problem->size(), "L");
             const auto found = self.locked([&](RidgeProblem& p) { return p.solution(factor, a); });
-            py::dict out;
-            out["coef"] = to_numpy(found.coef);
-            out["intercept"] = vector_to_numpy(found.intercept);
-            out["cost"] = vector_to_numpy(found.cost);
-            out["noise_variance"] = vector_to_numpy(found.noise_variance);
-            return out;
+            return py::dict("coef"_a = to_numpy(found.coef), "intercept"_a = vector_to_numpy(found.intercept),
+                            "cost"_a = vector_to_numpy(found.cost),
+                            "noise_variance"_a = vector_to_numpy(found.noise_variance));
           },
           py::arg("L").noconvert(), alpha)
       .def("rss", per_alpha(&RidgeProblem::rss), alpha)
