@@ -42,8 +42,21 @@ def sets(run: Run) -> Iterator[tuple[str, Array, Array]]:
     yield "heavy tails", X, X[:, 0] + X[:, 1] * X[:, 2] + 0.5 * rng.standard_t(3, 5000)
     yield "diabetes", *datasets.load_diabetes(return_X_y=True)
     for name in ("boston", "abalone"):
-        archive = run.load(name)
-        yield name, archive["X"].astype(float), archive["y"].astype(float)
+        yield name, *rows_of(run, name)
+
+
+def rows_of(run: Run, name: str) -> tuple[Array, Array]:
+    archive = run.load(name)
+    return archive["X"].astype(float), archive["y"].astype(float)
+
+
+def fitted(make: Callable[[], Any], X: Array, y: Array, n: int, splits: int) -> Iterator[tuple[Any, Array]]:
+    """A model of n rows drawn at random, and the numbers of up to 1,000 others, for each split."""
+    for seed in range(splits):
+        order = np.random.default_rng(seed).permutation(len(X))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # scales of columns
+            yield make().fit(X[order[:n]], y[order[:n]]), order[n : n + 1000]
 
 
 @on_ten_tables(
@@ -61,7 +74,7 @@ def coverage(run: Run) -> Iterator[Line]:
         for n in (50, 200, 2000)[: 1 if run.brief else 3]:
             times = splits if n < 2000 else max(splits // 5, 1)
             found = [
-                (hits(make(kernel), X, y, n, times), f"{name}, {kernel}")
+                (hits(partial(make, kernel), X, y, n, times), f"{name}, {kernel}")
                 for name, X, y in tables
                 if len(X) >= n + 100
                 for kernel in KERNELS
@@ -88,8 +101,7 @@ def uneven_sets(run: Run) -> Iterator[tuple[str, int, int | None, Array, Array]]
     yield "four columns", 1500, 2, X, X[:, 0] + np.sin(3 * X[:, 1]) + np.exp(1.2 * X[:, 2] - 1.5) * noise
     yield "constant", 400, 0, X[:, :2], np.sin(3 * X[:, 0]) + X[:, 1] + 0.2 * noise
     for name, rows in (("boston", 400), ("abalone", 1500)):
-        archive = run.load(name)
-        yield name, rows, None, archive["X"].astype(float), archive["y"].astype(float)
+        yield name, rows, None, *rows_of(run, name)
 
 
 @on_ten_tables(
@@ -104,12 +116,7 @@ def noise(run: Run) -> Iterator[Line]:
             continue
         for name, n, column, X, y in list(uneven_sets(run))[:: 3 if run.brief else 1]:
             parts = {how: [] for how in ("constant", "auto")}
-            for seed in range(splits):
-                order = np.random.default_rng(seed).permutation(len(X))
-                train, new = order[:n], order[n : n + 1000]
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # scales of columns
-                    model = make("rbf").fit(X[train], y[train])
+            for model, new in fitted(partial(make, "rbf"), X, y, n, splits):
                 for how, found in parts.items():
                     found.append(by_fifths(model.set_params(noise=how), X[new], y[new], column))
             constant, auto = (np.mean(parts[how], axis=0) for how in parts)
@@ -137,14 +144,10 @@ def by_fifth(values: Array, inside: Array) -> list[float]:
     return [inside[place == fifth].mean() for fifth in range(5)]
 
 
-def hits(model: Any, X: Array, y: Array, n: int, splits: int) -> float:
+def hits(make: Callable[[], Any], X: Array, y: Array, n: int, splits: int) -> float:
     """Mean part of new rows inside."""
     parts = []
-    for seed in range(splits):
-        order = np.random.default_rng(seed).permutation(len(X))
-        train, new = order[:n], order[n : n + 1000]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # scales of columns
-            lower, upper = model.fit(X[train], y[train]).predict_interval(X[new], COVERAGE)
+    for model, new in fitted(make, X, y, n, splits):
+        lower, upper = model.predict_interval(X[new], COVERAGE)
         parts.append(np.mean((lower <= y[new]) & (y[new] <= upper)))
     return float(np.mean(parts))
