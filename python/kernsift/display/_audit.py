@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from ..base.axes import Display, axes_or_new
+from ..base.axes import axes_or_new
 from ..base.kernel import parameters
-from ._stream import Watched
+from ._stream import StreamDisplay, Watched
 
 # Shown by default: what changes the dictionary, and what nearly did.
 DEFAULT = ("admitted", "evicted", "bounced")
 
 
 @parameters
-class AuditDisplay(Display):
+class AuditDisplay(StreamDisplay):
     """Admissions and evictions over time: the counts of ``audit_``, block by block.
 
     Parameters
@@ -54,50 +54,19 @@ class AuditDisplay(Display):
     rows: NDArray[np.int64]
     counts: dict[str, NDArray[np.int64]]
     n_basis: NDArray[np.int64]
-    estimator_name: str | None = None
 
     @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: ArrayLike,
-        y: ArrayLike,
-        *,
-        block: int | None = None,
-        counts: Sequence[str] = DEFAULT,
-        name: str | None = None,
-        ax: Any = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Let a copy of an online estimator learn rows in blocks, read its ``audit_`` after each, and draw.
-
-        Parameters
-        ----------
-        estimator, X, y
-            As in :meth:`PrequentialDisplay.from_estimator`.
-        block : int, optional
-            Rows between two counts; a two-hundredth of the stream by default.
-        counts, ax, **kwargs
-            As in `plot`.
-        name : str, optional
-            For the title; the class name by default.
-        """
-        stream = Watched(estimator, X, y, cls.__name__)
-        rows = [estimator.n_samples_seen_ if stream.begun else 0]
-        audits = [estimator.audit_ if stream.begun else {}]
+    def _read(cls, stream: Watched, block: int | None) -> dict[str, Any]:
+        rows = [stream.model.n_samples_seen_ if stream.begun else 0]
+        audits = [stream.model.audit_ if stream.begun else {}]
         sizes = [stream.n_basis]
         for part in stream.parts(block):
             stream.learn(part)
             rows.append(stream.model.n_samples_seen_)
             audits.append(stream.model.audit_)
             sizes.append(stream.n_basis)
-        display = cls(
-            rows=np.array(rows),
-            counts={key: np.array([a.get(key, 0) for a in audits]) for key in audits[-1]},
-            n_basis=np.array(sizes),
-            estimator_name=type(estimator).__name__ if name is None else name,
-        )
-        return display.plot(ax=ax, counts=counts, **kwargs)
+        counts = {key: np.array([audit.get(key, 0) for audit in audits]) for key in audits[-1]}
+        return {"rows": np.array(rows), "counts": counts, "n_basis": np.array(sizes)}
 
     def plot(self, ax: Any = None, *, counts: Sequence[str] = DEFAULT, name: str | None = None, **kwargs: Any) -> Self:
         """Draw.
@@ -124,8 +93,4 @@ class AuditDisplay(Display):
         (self.lines_["kernels"],) = ax.plot(self.rows, self.n_basis, color="0.3", linestyle="--", label="kernels")
         ax.set(xlabel="row", ylabel="rows so far")
         ax.set_ylim(bottom=0)
-        title = self.estimator_name if name is None else name
-        if title:
-            ax.set_title(title)
-        ax.legend()
-        return self._drawn(ax)
+        return self._titled(ax, name)

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ..base.arrays import Array
-from ..base.axes import Display, axes_or_new
+from ..base.axes import axes_or_new
 from ..base.kernel import parameters
-from ._stream import Watched
+from ._stream import StreamDisplay, Watched
 
 
 @parameters
-class MemoriesDisplay(Display):
+class MemoriesDisplay(StreamDisplay):
     """Weights of the memories that compete, over time: a short memory has the weight where the function changes.
 
     Parameters
@@ -57,48 +57,21 @@ class MemoriesDisplay(Display):
     rows: NDArray[np.int64]
     weights: Array
     memories: list[float]
-    estimator_name: str | None = None
     drift: Sequence[int] = ()
 
     @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: ArrayLike,
-        y: ArrayLike,
-        *,
-        block: int | None = None,
-        name: str | None = None,
-        ax: Any = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Let a copy of an online estimator learn rows in blocks, read its ``experts_`` after each, and draw.
-
-        Parameters
-        ----------
-        estimator, X, y
-            As in :meth:`PrequentialDisplay.from_estimator`.
-        block : int, optional
-            Rows between two readings; a two-hundredth of the stream by default.
-        ax, **kwargs
-            As in `plot`.
-        name : str, optional
-            For the title; the class name by default.
-        """
-        stream = Watched(estimator, X, y, cls.__name__)
+    def _read(cls, stream: Watched, block: int | None) -> dict[str, Any]:
         rows, readings = [], []
         for part in stream.parts(block):
             stream.learn(part)
             rows.append(stream.model.n_samples_seen_)
             readings.append(stream.model.experts_)
-        display = cls(
-            rows=np.array(rows),
-            weights=np.array([[each["weight"] for each in experts] for experts in readings]),
-            memories=[each["forgetting"] for each in readings[-1]],
-            estimator_name=type(estimator).__name__ if name is None else name,
-            drift=stream.model.drift_,
-        )
-        return display.plot(ax=ax, **kwargs)
+        return {
+            "rows": np.array(rows),
+            "weights": np.array([[each["weight"] for each in experts] for experts in readings]),
+            "memories": [each["forgetting"] for each in readings[-1]],
+            "drift": stream.model.drift_,
+        }
 
     def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> Self:
         """Draw.
@@ -122,8 +95,4 @@ class MemoriesDisplay(Display):
         for i, row in enumerate(self.drift):
             ax.axvline(row, color="black", linestyle=":", label=None if i else "drift")
         ax.set(xlabel="row", ylabel="weight", ylim=(0, 1), xlim=(self.rows[0], self.rows[-1]))
-        title = self.estimator_name if name is None else name
-        if title:
-            ax.set_title(title)
-        ax.legend(loc="lower left", fontsize="small")
-        return self._drawn(ax)
+        return self._titled(ax, name, loc="lower left", fontsize="small")

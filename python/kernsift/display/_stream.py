@@ -1,15 +1,17 @@
-"""A copy of an online estimator to learn rows in blocks while it is watched."""
+"""A copy of an online estimator to learn rows in blocks while it is watched, and displays of what is seen."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..base.arrays import Array
+from ..base.axes import Display
+from ..base.kernel import parameters
 from ..base.validation import check_array
 from ..stream.online_model import OnlineModel
 
@@ -61,6 +63,58 @@ class Watched:
     @property
     def n_basis(self) -> int:
         return self.model.n_basis_ if self.model.__sklearn_is_fitted__() else 0
+
+
+@parameters
+class StreamDisplay(Display):
+    """A display of an online estimator, read again and again while it learns."""
+
+    estimator_name: str | None = None
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        block: int | None = None,
+        name: str | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Let a copy of an online estimator learn rows in blocks, read what is shown after each, and draw.
+
+        Parameters
+        ----------
+        estimator, X, y
+            As in :meth:`PrequentialDisplay.from_estimator`.
+        block : int, optional
+            Rows between two readings; a two-hundredth of the stream by default.
+        name : str, optional
+            For the title; the class name by default.
+        ax, **kwargs
+            As in `plot`.
+        """
+        seen = cls._read(Watched(estimator, X, y, cls.__name__), block)
+        display = cls(**seen, estimator_name=type(estimator).__name__ if name is None else name)
+        return display.plot(ax=ax, **kwargs)
+
+    @classmethod
+    def _read(cls, stream: Watched, block: int | None) -> dict[str, Any]:
+        """What the constructor takes, read while the stream is learned."""
+        raise NotImplementedError
+
+    def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> Self:
+        """Draw."""
+        raise NotImplementedError
+
+    def _titled(self, ax: Any, name: str | None, **legend: Any) -> Self:
+        title = self.estimator_name if name is None else name
+        if title:
+            ax.set_title(title)
+        ax.legend(**legend)
+        return self._drawn(ax)
 
 
 def running_mean(values: Array, window: int) -> Array:
