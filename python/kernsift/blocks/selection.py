@@ -344,23 +344,14 @@ def deletion_path(
         raise ValueError(f"target={target!r}, fraction={fraction!r}: give 1 to {len(centres)} and a number in [0, 1)")
     v, Y, core = _weights(weights, len(rows)), _targets(y, len(rows)), _kernel(kernel, rows.shape[1])
     offset = v @ Y / v.sum()
+    given = {"vectors": centres, "offset": offset}
     sums = _core.normal_sums(
-        core,
-        vectors=centres,
-        L=np.eye(len(centres)),
-        X=rows,
-        Y=Y,
-        weight=v,
-        offset=offset,
-        fast=True,
-        whitened=False,
-        threads=threads,
+        core, L=np.eye(len(centres)), X=rows, Y=Y, weight=v, fast=True, whitened=False, threads=threads, **given
     )
     order, _ = _core.deletion_order(
         core,
-        vectors=centres,
+        **given,
         **{name: sums[name] for name in ("M", "z", "s", "y", "weight")},
-        offset=offset,
         fit_intercept=fit_intercept,
         alpha=float(alpha),
         target=int(target),

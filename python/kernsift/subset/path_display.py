@@ -110,13 +110,7 @@ class PruningPathDisplay(Display):
                 values, ylabel = estimator.path_["cost"].reshape(len(sizes), -1).sum(axis=1), "cost"
             else:
                 raise ValueError(f"what={what!r} must be 'loo_error' or 'cost'")
-        display = cls(
-            n_basis=sizes,
-            values=values,
-            ylabel=ylabel,
-            estimator_name=name,
-            chosen=chosen,
-        )
+        display = cls(n_basis=sizes, values=values, ylabel=ylabel, estimator_name=name, chosen=chosen)
         return display.plot(ax=ax, **kwargs)
 
     @staticmethod
