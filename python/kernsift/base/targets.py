@@ -52,6 +52,51 @@ class Scored:
         return float(super().score(*with_targets(X, y), sample_weight=sample_weight))  # type: ignore[misc]
 
 
+class Predicting(Scored, RegressorMixin):
+    """The verb of every regressor."""
+
+    @overload
+    def predict(
+        self, X: ArrayLike, return_std: Literal[False] = False, return_cov: Literal[False] = False
+    ) -> NDArray[Any]: ...
+    @overload
+    def predict(
+        self, X: ArrayLike, return_std: Literal[True], return_cov: Literal[False] = False
+    ) -> tuple[NDArray[Any], NDArray[Any]]: ...
+    @overload
+    def predict(
+        self, X: ArrayLike, return_std: Literal[False] = False, *, return_cov: Literal[True]
+    ) -> tuple[NDArray[Any], NDArray[Any]]: ...
+    @overload
+    def predict(self, X: ArrayLike, return_std: bool, return_cov: bool = False) -> Any: ...
+    def predict(self, X: ArrayLike, return_std: bool = False, return_cov: bool = False) -> Any:
+        """Predict, optionally with the standard deviation of a new observation, or the covariance of several.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        return_std : bool, default=False
+            Also the standard deviation: that of the model, of what the basis does not span at x, and of the noise,
+            together (Jung & Polani 2006, the augmented predictive variance).  Far from the basis it returns to the
+            prior's; that of OROLS, which has no prior, to that of the constant.  Of batch models one factor makes it
+            right on average over rows of the fit, each left out, and where their noise depends on x (``noise_``)
+            another one follows it.
+        return_cov : bool, default=False
+            Also the covariance of new observations at the rows, one of each: its diagonal is the square of ``std``.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        std : ndarray of the same shape, only with ``return_std=True``
+        cov : ndarray of shape (n_samples, n_samples) or (n_samples, n_samples, n_outputs)
+            Only with ``return_cov=True``.
+        """
+        return self._predicted(X, return_std, return_cov)
+
+    def _predicted(self, X: ArrayLike, return_std: bool, return_cov: bool) -> Any:
+        raise NotImplementedError
+
+
 class Supervised(Expansion):
     """What is fitted to rows with targets."""
 
@@ -82,7 +127,7 @@ class Supervised(Expansion):
         return self
 
 
-class Regression(Scored, RegressorMixin, Supervised):
+class Regression(Predicting, Supervised):
     """Numeric targets, one or several."""
 
     def _n_outputs(self) -> int | None:
@@ -129,42 +174,7 @@ class Regression(Scored, RegressorMixin, Supervised):
         factors = self._std_factors(rows, mean).T
         return mean, covariance * factors[:, :, None] * factors[:, None, :]
 
-    @overload
-    def predict(
-        self, X: ArrayLike, return_std: Literal[False] = False, return_cov: Literal[False] = False
-    ) -> NDArray[Any]: ...
-    @overload
-    def predict(
-        self, X: ArrayLike, return_std: Literal[True], return_cov: Literal[False] = False
-    ) -> tuple[NDArray[Any], NDArray[Any]]: ...
-    @overload
-    def predict(
-        self, X: ArrayLike, return_std: Literal[False] = False, *, return_cov: Literal[True]
-    ) -> tuple[NDArray[Any], NDArray[Any]]: ...
-    @overload
-    def predict(self, X: ArrayLike, return_std: bool, return_cov: bool = False) -> Any: ...
-    def predict(self, X: ArrayLike, return_std: bool = False, return_cov: bool = False) -> Any:
-        """Predict, optionally with the standard deviation of a new observation, or the covariance of several.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        return_std : bool, default=False
-            Also the standard deviation: that of the model, of what the basis does not span at x, and of the noise,
-            together (Jung & Polani 2006, the augmented predictive variance).  Far from the basis it returns to the
-            prior's; that of OROLS, which has no prior, to that of the constant.  Of batch models one factor makes it
-            right on average over rows of the fit, each left out, and where their noise depends on x (``noise_``)
-            another one follows it.
-        return_cov : bool, default=False
-            Also the covariance of new observations at the rows, one of each: its diagonal is the square of ``std``.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        std : ndarray of the same shape, only with ``return_std=True``
-        cov : ndarray of shape (n_samples, n_samples) or (n_samples, n_samples, n_outputs)
-            Only with ``return_cov=True``.
-        """
+    def _predicted(self, X: ArrayLike, return_std: bool, return_cov: bool) -> Any:
         if return_std and return_cov:
             raise ValueError("return_std=True and return_cov=True: give one, std is the root of the cov's diagonal")
         self = at_this_moment(self)

@@ -348,14 +348,9 @@ class SparseLSSVMRegressor(_Pruned):
         The unpenalised constant b.
     keep_path : bool, default=True
         Keep the coefficients of all models of the path and the rows of the fit, for `at_size`.
-    noise : {"auto", "constant", "input"}, default="auto"
-        Whether the noise depends on x, as in :class:`SubsetLSSVMRegressor`.
-    validation : {"random", "time"}, list of (train, test) or array of shape (n_samples,), default="random"
-        Rows that kernel="auto" holds out, as in :class:`SubsetLSSVMRegressor`.
-    categorical_features, periods
-        Columns of every kind, as in :class:`SubsetLSSVMRegressor`.
-    keep : {"all", "predict"}, default="all"
-        What ``fit`` leaves, as in :class:`SubsetLSSVMRegressor`.
+    noise, validation, categorical_features, periods, keep
+        Whether the noise depends on x, rows that kernel="auto" holds out, columns of every kind, and what ``fit``
+        leaves, as in :class:`LSSVMRegressor`.
     random_state : int, RandomState, Generator or None
         For ``max_start``, and gamma="median" on many rows.
 

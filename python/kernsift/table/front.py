@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import time
 import warnings
-from typing import Any, ClassVar, Literal, Self, overload
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
 from ..base.arrays import Array
 from ..base.kernel import parameters
-from ..base.targets import ClassWeights, Scored, with_targets
+from ..base.targets import ClassWeights, Predicting, Scored, with_targets
 from ..base.types import RandomState
 from ..base.validation import did_you_mean, fit_context, forget, is_empty_block, transaction
 from ..dense.lssvm import LSSVMClassifier, LSSVMRegressor
@@ -175,7 +175,7 @@ class Front(FrontParameters):
         return tags
 
 
-class KernelRegressor(Scored, RegressorMixin, Front):
+class KernelRegressor(Predicting, Front):
     """The recommended regression for a table: a few hundred kernels, everything chosen by the error on rows held out.
 
     Candidates are kernels (rbf, laplacian, Matérn 3/2) with one learned width per column, each judged as the final,
@@ -247,36 +247,7 @@ class KernelRegressor(Scored, RegressorMixin, Front):
 
     _families = (SubsetLSSVMRegressor, LSSVMRegressor)
 
-    @overload
-    def predict(
-        self, X: ArrayLike, return_std: Literal[False] = False, return_cov: Literal[False] = False
-    ) -> NDArray[Any]: ...
-    @overload
-    def predict(
-        self, X: ArrayLike, return_std: Literal[True], return_cov: Literal[False] = False
-    ) -> tuple[NDArray[Any], NDArray[Any]]: ...
-    @overload
-    def predict(
-        self, X: ArrayLike, return_std: Literal[False] = False, *, return_cov: Literal[True]
-    ) -> tuple[NDArray[Any], NDArray[Any]]: ...
-    @overload
-    def predict(self, X: ArrayLike, return_std: bool, return_cov: bool = False) -> Any: ...
-    def predict(self, X: ArrayLike, return_std: bool = False, return_cov: bool = False) -> Any:
-        """Predict, optionally with the standard deviation of a new observation, or the covariance of several.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        return_std : bool, default=False
-        return_cov : bool, default=False
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        std : ndarray of the same shape, only with ``return_std=True``
-        cov : ndarray of shape (n_samples, n_samples) or (n_samples, n_samples, n_outputs)
-            Only with ``return_cov=True``.
-        """
+    def _predicted(self, X: ArrayLike, return_std: bool, return_cov: bool) -> Any:
         return self._model().predict(X, return_std, return_cov)
 
     def sample_y(
