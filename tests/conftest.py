@@ -32,7 +32,7 @@ NOT_SANITIZED = {
     "test_fuzz.py::test_no_input": "bounds the address space of its processes",
     "test_memory.py::test_a_huge_cap": "bounds memory, which the runtime multiplies",
     "test_memory.py::test_a_peak": "bounds memory, which the runtime multiplies",
-    "test_subset.py::test_a_fit_without_its_sums_takes_one_square": "bounds memory",
+    "test_large_bases.py::test_a_fit_without_its_sums_takes_one_square": "bounds memory",
     "test_threads.py::test_a_process_out_of_memory": "bounds the address space",
     "test_threads.py::test_other_threads_run_while_the_core_works": "counts ticks of a clock",
 }
@@ -41,8 +41,9 @@ NOT_SANITIZED = {
 QUICK = (
     "base/test_kernels.py", "blocks/test_inverses.py", "blocks/test_papers.py", "dense/test_lssvm.py",
     "house/test_codebase.py", "house/test_docs.py", "house/test_language.py", "house/test_python_house.py",
-    "select/test_orols.py", "stream/test_krls.py", "stream/test_lstd.py", "stream/test_online.py",
-    "subset/test_subset.py",
+    "select/test_orols.py", "select/test_orthogonal_basis.py", "select/test_stopping.py", "stream/test_krls.py",
+    "stream/test_lstd.py", "stream/test_online.py", "subset/test_bases.py", "subset/test_large_bases.py",
+    "subset/test_merging.py", "subset/test_subset.py",
 )  # fmt: skip
 
 

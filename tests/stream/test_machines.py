@@ -1,18 +1,13 @@
 """State machines over the estimators: any interleaving of calls, after each the answer of the dense definition.
 
-A hundred examples a machine by default; ``pytest tests/stream/test_machines.py --hypothesis-profile nightly`` runs
+A hundred examples a machine by default; ``pytest tests/stream/test_machines*.py --hypothesis-profile nightly`` runs
 thousands.
 """
 
 from __future__ import annotations
 
-import copy
 import pickle
-import tempfile
-from pathlib import Path
 
-import joblib
-import kernsift
 import numpy as np
 import oracles
 import pytest
@@ -24,29 +19,7 @@ from oracles.dense_stream import DenseStream
 from oracles.input_noise import InputNoise
 from oracles.memories import Memories
 from sklearn.base import clone
-from support.streams import through_a_file
-
-SEEDS = st.integers(0, 2**32 - 1)
-GAMMA = {"rbf": 0.5, "laplacian": 0.3, "matern32": 0.2, "matern52": 0.2, "polynomial": 0.2, "linear": 1.0}
-BLOCKS = st.one_of(st.integers(0, 6), st.integers(7, 70))  # 64 rows are learned together in the core
-# alpha and novelty_tol are 1e-2 at least: MATH 8.1 measures 1e-13 there, and the oracle, in double with weights from
-# 0.3 to 3 in a frame of up to 4/3, solves with a condition of at most 1e4: six digits to spare.
-TOLERANCE = 1e-8
-
-
-def through_joblib(model):
-    with tempfile.TemporaryDirectory() as folder:
-        joblib.dump(model, Path(folder) / "model.joblib")
-        return joblib.load(Path(folder) / "model.joblib")
-
-
-COPIES = {
-    "pickle": lambda model: pickle.loads(pickle.dumps(model)),
-    "pickle 0": lambda model: pickle.loads(pickle.dumps(model, protocol=0)),
-    "deepcopy": copy.deepcopy,
-    "save and load": through_a_file,
-    "joblib": through_joblib,
-}
+from support.machines import BLOCKS, COPIES, GAMMA, SEEDS, TOLERANCE, of_profile
 
 
 class OnlineMachine(RuleBasedStateMachine):
@@ -402,11 +375,6 @@ class ClassifierMachine(OnlineMachine):
         return model.of_classes(model._core.cost)
 
 
-def of_profile(**others):
-    """As many examples as the profile says: 100, or what ``--hypothesis-profile nightly`` has."""
-    return settings(deadline=None, **others)
-
-
 class FirstRowsMachine(RuleBasedStateMachine):
     """A fresh stream by any verbs: the model of `partial_fit` on the same rows, and every row predicted."""
 
@@ -474,217 +442,3 @@ TestOnline = OnlineMachine.TestCase
 TestOnline.settings = of_profile(stateful_step_count=20)
 TestClassifier = ClassifierMachine.TestCase
 TestClassifier.settings = of_profile(stateful_step_count=20)
-
-
-class SubsetMachine(RuleBasedStateMachine):
-    """Sums over rows that come in any parts, are merged, kept and resized: always the direct solution on all rows."""
-
-    @initialize(data=st.data(), seed=SEEDS)
-    def begin(self, data, seed):
-        self.rng, self.d = np.random.default_rng(seed), data.draw(st.integers(1, 3), "d")
-        self.n_outputs = data.draw(st.integers(1, 2), "outputs")
-        kernel = data.draw(st.sampled_from(sorted(GAMMA)), "kernel")
-        basis = data.draw(st.sampled_from(["vectors", "random", "pruned", "efvs"]), "basis")
-        self.model = kernsift.SubsetLSSVMRegressor(
-            kernel=kernel,
-            gamma=GAMMA[kernel],
-            alpha=0.1,
-            basis=self.rng.normal(size=(7, self.d)) if basis == "vectors" else basis,
-            max_basis=data.draw(st.integers(1, 8), "max_basis"),
-            fit_intercept=data.draw(st.booleans(), "fit_intercept"),
-            random_state=0,
-        )
-        self.kernel = oracles.kernel_function(kernel, GAMMA[kernel], dtype=np.float64)
-        self.forget()
-
-    def forget(self):
-        self.X, self.Y, self.v = np.zeros((0, self.d)), np.zeros((0, self.n_outputs)), np.zeros(0)
-
-    def draw(self, n, first=False):
-        X = self.rng.normal(size=(n, self.d))
-        Y = np.column_stack([np.sin(2 * X[:, 0]) + i * X[:, -1] for i in range(self.n_outputs)]) + 1.0
-        v = self.rng.choice([0.0, 0.3, 1.0, 3.0], n, p=[0.05, 0.1, 0.8, 0.05])
-        if first:
-            v[0] = 1.0
-        return X, Y[:, 0] if self.n_outputs == 1 else Y, v
-
-    def note(self, X, y, v):
-        self.X, self.v = np.vstack([self.X, X]), np.concatenate([self.v, v])
-        self.Y = np.vstack([self.Y, y.reshape(len(X), self.n_outputs)])
-
-    @property
-    def begun(self):
-        return hasattr(self, "model") and self.model.__sklearn_is_fitted__()
-
-    @rule(n=st.integers(1, 60))
-    def fit(self, n):
-        rows = self.draw(n, first=True)
-        self.model.fit(*rows)
-        self.forget()
-        self.note(*rows)
-
-    @rule(n=st.integers(0, 60))
-    def partial_fit(self, n):
-        rows = self.draw(n, first=True) if n else self.draw(0)
-        self.model.partial_fit(*rows)
-        self.note(*rows)
-
-    @precondition(lambda self: self.begun)
-    @rule(sizes=st.lists(st.integers(1, 30), min_size=1, max_size=4), seed=SEEDS)
-    def merge(self, sizes, seed):
-        """Parts summed apart, one of them through a pickle, added in any order; the model unchanged until then."""
-        parts = [self.draw(n) for n in sizes]
-        before = pickle.dumps(self.model)
-        states = [self.model.accumulate(*part) for part in parts]
-        assert pickle.dumps(self.model) == before
-        states[0] = pickle.loads(pickle.dumps(states[0]))
-        order = np.random.default_rng(seed).permutation(len(states))
-        self.model.merge(*(states[i] for i in order))
-        for part in parts:
-            self.note(*part)
-
-    @precondition(lambda self: self.begun)
-    @rule(alpha=st.sampled_from([1e-2, 0.1, 3.0]))
-    def another_ridge(self, alpha):
-        self.model.set_params(alpha=alpha).merge()
-
-    @precondition(lambda self: self.begun and self.model._path is not None)
-    @rule(place=st.floats(0, 1))
-    def resize(self, place):
-        most = len(self.model._path.order)
-        n = 1 + int(place * (most - 1))
-        self.model.resize(n)
-        assert self.model.n_basis_ == n
-
-    @precondition(lambda self: self.begun)
-    @rule(how=st.sampled_from(sorted(COPIES)))
-    def copy(self, how):
-        self.model, left_behind = COPIES[how](self.model), self.model
-        left_behind.partial_fit(*self.draw(3, first=True))
-
-    @precondition(lambda self: self.begun)
-    @rule(bad=st.sampled_from(["NaN", "columns", "weight", "outputs", "another basis", "kernel"]))
-    def refuse(self, bad):
-        X, y, v = self.draw(5)
-        before, gamma = pickle.dumps(self.model), self.model.gamma
-        other = clone(self.model).set_params(basis="random").fit(*self.draw(9, first=True))
-        if bad == "NaN":
-            X[4, 0] = np.nan
-        elif bad == "columns":
-            X = np.hstack([X, X])
-        elif bad == "weight":
-            v[4] = -1.0
-        elif bad == "outputs":
-            y = np.zeros((5, 3))
-        elif bad == "kernel":
-            self.model.gamma = 0.77
-        call, given = (self.model.merge, (other,)) if bad == "another basis" else (self.model.partial_fit, (X, y, v))
-        with pytest.raises(ValueError):  # noqa: PT011 - which text is tests/subset/test_subset.py's
-            call(*given)
-        self.model.gamma = gamma
-        assert pickle.dumps(self.model) == before
-
-    @invariant()
-    def is_the_direct_solution(self):
-        if not self.begun:
-            return
-        D, at = self.model.basis_vectors_, self.rng.normal(size=(4, self.d))
-        K = self.kernel(D, D)
-        fit = oracles.subset_fit(self.kernel(self.X, D), K, self.Y, self.v, self.model.alpha, self.model.fit_intercept)
-        error = np.abs(self.model.predict(at).reshape(4, -1) - (self.kernel(at, D) @ fit.beta + fit.bias)).max()
-        # Vectors are given as they come, and both whiten sums with their K: those are off by eps cond(K) of their
-        # largest eigenvalue (MATH 8.3), at most sum v k(x, x), then divided by what the ridge leaves: at least alpha.
-        largest = float(self.v @ np.diag(self.kernel(self.X, self.X)))
-        whitened = np.finfo(float).eps * np.linalg.cond(K) * largest / self.model.alpha
-        assert error < max(TOLERANCE, whitened) * max(1.0, np.abs(self.Y).max())
-        assert self.model.n_samples_seen_ == len(self.X)
-
-
-TestSubset = SubsetMachine.TestCase
-TestSubset.settings = of_profile(stateful_step_count=12)
-
-
-class PolicyMachine(RuleBasedStateMachine):
-    """`model` gets blocks of transitions; `rows`, fed one by one, tells the oracle what joined and what left."""
-
-    @initialize(data=st.data(), seed=SEEDS)
-    def begin(self, data, seed):
-        self.rng = np.random.default_rng(seed)
-        residual = data.draw(st.booleans(), "brm")
-        decay = 0.0 if residual else data.draw(st.sampled_from([0.0, 0.7]), "trace_decay")
-        self.model = kernsift.KernelLSTD(
-            gamma=1.0,
-            discount=0.9,
-            trace_decay=decay,
-            criterion="brm" if residual else "lstd",
-            max_basis=data.draw(st.sampled_from([None, 1, 6]), "max_basis"),
-            admission=data.draw(st.sampled_from(["novelty", "product"]), "admission"),
-            novelty_tol=0.1,
-        )
-        self.rows = clone(self.model)
-        kernel = oracles.kernel_function("rbf", 1.0, dtype=np.float64)
-        self.dense = oracles.BatchLSTD(kernel, self.model.alpha, 0.9, decay, residual)
-        none = np.zeros((0, 2))
-        self.seen = oracles.Transitions(none, np.zeros(0), none, np.zeros(0, bool), np.zeros(0, bool))
-
-    def draw(self, n):
-        S = self.rng.uniform(-2, 2, (n, 2))
-        S_next = S + 0.3 * self.rng.normal(size=(n, 2))
-        ends, starts = self.rng.uniform(size=(2, n)) < 0.15
-        return S, np.sin(S[:, 0]), S_next, ends, starts
-
-    @rule(n=BLOCKS)
-    def learn(self, n):
-        S, r, S_next, ends, starts = parts = self.draw(n)
-        self.model.partial_fit(S, r, S_next, terminal=ends, start=starts)
-        old = self.seen
-        new = zip((old.S, old.r, old.S_next, old.terminal, old.start), parts, strict=True)
-        self.seen = oracles.Transitions(*(np.concatenate(pair) for pair in new))
-        for t in range(len(old.r), len(old.r) + n):
-            i = slice(t - len(old.r), t - len(old.r) + 1)
-            if not self.rows.__sklearn_is_fitted__():
-                self.rows._core = self.rows._begin(S[i])
-            outcome, victim, learned = self.rows._core.learn(S[i], r[i], S_next[i], ends[i], starts[i])
-            self.dense.step(self.seen, t, outcome[0], victim[0], learned[0])
-
-    @precondition(lambda self: self.model.__sklearn_is_fitted__())
-    @rule(how=st.sampled_from(sorted(COPIES)))
-    def copy(self, how):
-        self.model, left_behind = COPIES[how](self.model), self.model
-        S, r, S_next, ends, starts = self.draw(3)
-        left_behind.partial_fit(S, r, S_next, terminal=ends, start=starts)
-
-    @precondition(lambda self: self.model.__sklearn_is_fitted__())
-    @rule(bad=st.sampled_from(["NaN", "columns", "lengths", "flags"]))
-    def refuse(self, bad):
-        S, r, S_next, ends, starts = self.draw(5)
-        if bad == "NaN":
-            S_next[4, 0] = np.nan
-        elif bad == "columns":
-            S = S[:, :1]
-        elif bad == "lengths":
-            r = r[:4]
-        else:
-            ends = ends + 2  # 0 and 1 are flags too
-        before = pickle.dumps(self.model)
-        with pytest.raises(ValueError):  # noqa: PT011 - which text is tests/stream/test_lstd.py's
-            self.model.partial_fit(S, r, S_next, terminal=ends, start=starts)
-        assert pickle.dumps(self.model) == before
-
-    @invariant()
-    def is_the_fixed_point(self):
-        if not hasattr(self, "model") or not self.model.__sklearn_is_fitted__():
-            return
-        identifiers = 2 * self.model.basis_indices_ + self.model.basis_is_next_
-        assert identifiers.tolist() == self.dense.identifiers
-        at = self.rng.uniform(-2, 2, (4, 2))
-        w, P = self.dense.solve(self.seen)
-        truth = self.dense.kernel(at, self.dense.elements(self.seen)) @ w
-        # P is not symmetric and its condition is not bounded by the ridge
-        condition = np.linalg.cond(P) if len(w) else 1.0
-        error = np.abs(self.model.predict(at) - truth).max()
-        assert error <= TOLERANCE * max(1.0, np.abs(w).max(initial=0)) * max(1.0, 1e-5 * condition)
-
-
-TestPolicy = PolicyMachine.TestCase
-TestPolicy.settings = of_profile(stateful_step_count=12)

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from oracles.dense_stream import DenseStream
 from oracles.memories import Memories
+from support.machines import TOLERANCE
 from support.streams import through_a_file
 
 pytest.importorskip("river", reason="needs river: pip install 'kernsift[river]'")
@@ -28,8 +29,6 @@ from kernsift.river import OnlineLSSVMClassifier, OnlineLSSVMRegressor  # noqa: 
 NAMES = ["a", "b", 3, ("d", 4), "e"]  # river's names are whatever can be a key
 LABELS = ["left", "right", 7]
 GAMMA = {"rbf": 0.5, "laplacian": 0.3, "matern32": 0.2, "polynomial": 0.2, "linear": 1.0}
-# alpha and novelty_tol as in test_machines.py, and the same six digits to spare
-TOLERANCE = 1e-8
 
 
 COPIES = {
