@@ -132,25 +132,20 @@ class Path(Timed):
     def time_fit(self, pruning: str) -> None:
         self.model.fit(self.X, self.y)
 
+    def ratio_to_literal(self, pruning: str, rebuild: bool) -> float:
+        fit, path = self.model.fit, literal_path
+        return ratio(lambda _: fit(self.X, self.y), lambda _: path(self.K, self.y, pruning, rebuild), rounds=1)
+
     def track_ratio_to_literal(self, pruning: str) -> float:
         order = literal_path(self.K, self.y, pruning, rebuild=True)
         self.model.fit(self.X, self.y)
         assert np.array_equal(self.model.path_["kernels"], order[::-1]), "the paths differ"
-        return ratio(
-            lambda _: self.model.fit(self.X, self.y),
-            lambda _: literal_path(self.K, self.y, pruning, rebuild=True),
-            rounds=1,
-        )
-
-    track_ratio_to_literal.timeout = 600  # type: ignore[attr-defined]
+        return self.ratio_to_literal(pruning, rebuild=True)
 
     def track_ratio_to_literal_with_omega_kept(self, pruning: str) -> float:
-        return ratio(
-            lambda _: self.model.fit(self.X, self.y),
-            lambda _: literal_path(self.K, self.y, pruning, rebuild=False),
-            rounds=1,
-        )
+        return self.ratio_to_literal(pruning, rebuild=False)
 
+    track_ratio_to_literal.timeout = 600  # type: ignore[attr-defined]
     track_ratio_to_literal_with_omega_kept.timeout = 600  # type: ignore[attr-defined]
 
 

@@ -443,21 +443,8 @@ class LeastSquares(Timed):
 class Overhead(Timed):
     """Microseconds of a call where there is nothing to compute: one row and one column."""
 
-    params = (
-        [
-            "update",
-            "update_block",
-            "grow_and_delete",
-            "apply",
-            "quadratic",
-            "kernel",
-            "expand",
-            "span",
-            "append",
-            "solve",
-            "least_squares",
-        ],
-    )
+    params = (["update", "update_block", "grow_and_delete", "apply", "quadratic", "kernel", "expand", "span", "append",
+               "solve", "least_squares"],)  # fmt: skip
     param_names = ("verb",)
 
     def setup(self, verb: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -90,24 +91,20 @@ class BlockedSubset:
         return np.concatenate(parts) + self.constant
 
 
-def nystroem(last: Callable[[Task], Any]) -> Callable[[Arrays, Task], Any]:
+def features(kind: str, last: Callable[[Task], Any]) -> Callable[[Arrays, Task], Any]:
+    """A linear model on features of a kernel: of `Nystroem` or `RBFSampler`."""
+
     def make(a: Arrays, task: Task) -> Any:
-        from sklearn.kernel_approximation import Nystroem
+        from sklearn import kernel_approximation
         from sklearn.pipeline import make_pipeline
 
-        return make_pipeline(Nystroem(gamma=task["gamma"], n_components=task["m"], random_state=0), last(task))
+        first = getattr(kernel_approximation, kind)(gamma=task["gamma"], n_components=task["m"], random_state=0)
+        return make_pipeline(first, last(task))
 
     return make
 
 
-def sampler(last: Callable[[Task], Any]) -> Callable[[Arrays, Task], Any]:
-    def make(a: Arrays, task: Task) -> Any:
-        from sklearn.kernel_approximation import RBFSampler
-        from sklearn.pipeline import make_pipeline
-
-        return make_pipeline(RBFSampler(gamma=task["gamma"], n_components=task["m"], random_state=0), last(task))
-
-    return make
+nystroem, sampler = partial(features, "Nystroem"), partial(features, "RBFSampler")
 
 
 def ridge(task: Task) -> Any:
