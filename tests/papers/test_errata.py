@@ -1,4 +1,4 @@
-"""One test per erratum of the papers 000 (`JP`: Jung & Polani) and 001 (`JPs`: their slides).
+"""One test per erratum of the paper 000 (`JP`: Jung & Polani); `test_errata_slides.py` has those of 001, their slides.
 
 Each shows the printed form wrong and the corrected one right, in numbers, against a direct solution of
 the least squares problem (8).  Where the erratum is one of notation, the corrected statement is what is
@@ -12,153 +12,15 @@ that leaves about 1e-11 there and 1e-8 in plain double.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import kernsift
 import numpy as np
 import pytest
-from oracles import EXTENDED, Array, cholesky, kernel_function, minimise, solve_lower, solve_upper
+from oracles import EXTENDED, Array
+from support.growing_step import EXACT, KERNEL, Candidate, Pruned, basis_of, candidates, inverse, off, stream
 from support.state import inverse_P as inverse_P_of
 from support.streams import PLAIN
-
-EXACT = 1e-9 if EXTENDED else 1e-6
-KERNEL = kernel_function("rbf", gamma=0.5)
-NOISE = 0.1
-
-
-def inverse(S: Array) -> Array:
-    """S^-1 of a symmetric positive definite S (m, m), by Cholesky."""
-    L = cholesky(S)
-    return solve_upper(L.T, solve_lower(L, np.eye(len(S), dtype=S.dtype)))
-
-
-def inverse_P(design: Array, K: Array, alpha: float) -> Array:
-    """(K~'K~ + alpha K)^-1 (m, m) for K~ = design (t, m): by QR in the basis where K is the identity."""
-    L = cholesky(K)
-    nothing = np.zeros((len(design), 0), design.dtype)
-    C = minimise(solve_lower(L, design.T).T, nothing, nothing, np.ones(len(design), design.dtype), alpha).C
-    half = solve_upper(L.T, np.eye(len(K), dtype=K.dtype))
-    return half @ C @ half.T
-
-
-def off(value: Array, truth: Array) -> float:
-    """Largest error relative to the largest entry."""
-    return float(np.max(abs(np.asarray(value) - truth)) / np.max(abs(np.asarray(truth))))
-
-
-@dataclass
-class Candidate:
-    """One example at its growing step, everything by definition.
-
-    The example is row t: K~_{t-1,m} (t-1, m) is the design before it, K~_{tm} (t, m) after its normal step.
-    """
-
-    alpha: float
-    design_before: Array  # K~_{t-1,m}
-    K: Array  # (m, m)
-    k: Array  # (m,)
-    k_star: float
-    y: Array  # (t,)
-
-    def __post_init__(self) -> None:
-        self.design = np.vstack([self.design_before, self.k])  # K~_{tm}
-        self.a = inverse(self.K) @ self.k  # [JP 4]
-        self.delta = self.k_star - self.k @ self.a  # [JP 3]
-        self.P_before_inverse = self.inverse_P(self.design_before)
-        self.P_inverse = self.inverse_P(self.design)
-        self.beta_before = self.P_before_inverse @ self.design_before.T @ self.y[:-1]
-        self.beta = self.P_inverse @ self.design.T @ self.y
-        self.Delta = 1 + self.k @ self.P_before_inverse @ self.k  # [JP 11]
-        self.rho = self.y[-1] - self.k @ self.beta_before
-        # [JP 13], which (14) abbreviates, as the least squares problem it is (the formula itself cancels):
-        # Delta_b = min over w of |q - K~ w|^2 + alpha |k(x, .) - sum_i w_i k(x~_i, .)|^2, w_b its minimiser
-        self.q = np.append(self.design_before @ self.a, self.k_star)
-        L, t = cholesky(self.K), len(self.y)
-        Z, w = solve_lower(L, self.design.T).T, solve_lower(L, self.k)
-        nothing, ones = np.zeros((t, 0), Z.dtype), np.ones(t, Z.dtype)
-        best = minimise(Z, nothing, (self.q - Z @ w)[:, None], ones, self.alpha)
-        self.w_b = solve_upper(L.T, w + best.theta[:, 0])
-        self.Delta_b = best.cost[0] + self.alpha * self.delta
-        # The grown problem, solved directly
-        m = len(self.k)
-        self.grown = np.hstack([self.design, self.q[:, None]])
-        self.grown_K = np.block([[self.K, self.k[:, None]], [self.k[None], np.full((1, 1), self.k_star)]])
-        self.grown_P_inverse = inverse_P(self.grown, self.grown_K, self.alpha)
-        self.grown_beta = self.grown_P_inverse @ self.grown.T @ self.y
-        assert self.grown_beta.shape == (m + 1,)
-
-    def inverse_P(self, design: Array) -> Array:
-        return inverse_P(design, self.K, self.alpha)
-
-    def cost(self, design: Array, K: Array, beta: Array) -> float:
-        """J(beta) of (8)."""
-        residual = self.y - design @ beta
-        return residual @ residual + self.alpha * beta @ K @ beta
-
-    def usefulness(self) -> float:
-        """Minimal cost after the normal step minus minimal cost after growing."""
-        return self.cost(self.design, self.K, self.beta) - self.cost(self.grown, self.grown_K, self.grown_beta)
-
-    def printed_Delta_b(self) -> float:
-        """[JP 14] as it stands in the paper (the right w_b in it)."""
-        return (
-            self.k_star**2
-            + self.delta * (2 * self.delta - 2 * self.k_star + self.alpha)
-            - self.delta**2 * (self.k @ self.P_before_inverse @ self.k)
-            - (self.w_b @ self.k) ** 2
-        )
-
-    def corrected_Delta_b(self) -> float:
-        """[JP 14] with delta/Delta wherever delta does not stand beside the ridge."""
-        ratio = self.delta / self.Delta
-        return (
-            self.k_star**2
-            + self.alpha * self.delta
-            - 2 * ratio * (self.k_star - self.delta)
-            - ratio**2 * (self.k @ self.P_before_inverse @ self.k)
-            - (self.w_b @ self.k) ** 2
-        )
-
-    def slides_Delta_b(self) -> float:
-        """[JPs grow]."""
-        return self.delta**2 / self.Delta + self.alpha * self.delta
-
-
-def stream(n: int, seed: int = 0) -> tuple[Array, Array]:
-    rng = np.random.default_rng(seed)
-    X = rng.uniform(-2.5, 2.5, (n, 2))
-    y = np.sin(2 * X[:, 0]) * np.cos(X[:, 1]) + NOISE * rng.standard_normal(n)
-    return X.astype(np.longdouble), y.astype(np.longdouble)
-
-
-def candidates(alpha: float, n: int = 250, novelty_tol: float = 1e-2, seed: int = 0) -> list[Candidate]:
-    """Every novel example of a stream (after the first), at its own growing step."""
-    X, y = stream(n, seed)
-    basis, design, found = X[:1], KERNEL(X[:1], X[:1]), []
-    for t in range(1, n):
-        K, k = KERNEL(basis, basis), KERNEL(basis, X[t : t + 1])[:, 0]
-        a = inverse(K) @ k
-        if 1 - k @ a > novelty_tol:
-            found.append(Candidate(alpha, design, K, k, np.longdouble(1), y[: t + 1]))
-            design = np.vstack([np.hstack([design, (design @ a)[:, None]]), np.append(k, 1)])
-            basis = np.vstack([basis, X[t]])
-        else:
-            design = np.vstack([design, k])
-    return found
-
-
-@pytest.fixture(scope="module")
-def light() -> list[Candidate]:
-    """A small ridge: alpha = 0.01."""
-    return candidates(1e-2)
-
-
-@pytest.fixture(scope="module")
-def grown(light: list[Candidate]) -> Candidate:
-    """A late candidate: about fifty kernels."""
-    return light[-1]
-
 
 # ---- 000-1: Delta_b in (14) --------------------------------------------------------------------------------
 
@@ -278,31 +140,6 @@ def test_JPs_usefulness(light: list[Candidate]) -> None:
 
 
 # ---- 000-3 .. 000-6: the pruning step ----------------------------------------------------------------------
-
-
-@dataclass
-class Pruned:
-    """A state (m kernels) and, for every i, the same problem without element i solved directly."""
-
-    state: Candidate
-
-    @property
-    def m(self) -> int:
-        return len(self.state.grown_K)
-
-    def without(self, i: int) -> tuple[Array, Array, float]:
-        """P^-1 (m-1, m-1), beta (m-1,), cost of (8) without column i."""
-        c, keep = self.state, [j for j in range(self.m) if j != i]
-        design, K = c.grown[:, keep], c.grown_K[np.ix_(keep, keep)]
-        P_inverse = inverse_P(design, K, c.alpha)
-        beta = P_inverse @ design.T @ c.y
-        return P_inverse, beta, c.cost(design, K, beta)
-
-
-@pytest.fixture(scope="module")
-def pruned() -> Pruned:
-    """Some twenty kernels, far enough apart that every element of P^-1 counts."""
-    return Pruned(candidates(1e-2, novelty_tol=0.1)[-1])
 
 
 def test_JP_17_printed_pruning_vector_is_wrong(pruned: Pruned) -> None:
@@ -537,91 +374,6 @@ def test_JP_8_empty_start() -> None:
     assert y[0] ** 2 + alpha * y[1] ** 2 / (k_star + alpha) == pytest.approx(cost_2, rel=1e-13)
 
 
-# ---- 001: the slides ---------------------------------------------------------------------------------------
-
-
-def test_JPs_prune_printed_vector_is_wrong(pruned: Pruned) -> None:
-    """001-1.  [P^-1(1:m-1, m); -1] as in (17): the matrix is not [[P^-1, 0], [0, 0]]."""
-    P_inverse, _, _ = pruned.without(pruned.m - 1)
-    full = pruned.state.grown_P_inverse
-    left = np.zeros_like(full)
-    left[:-1, :-1] = P_inverse
-    column = full[:, -1].copy()
-    printed = column.copy()
-    printed[-1] = -1
-    assert off(full - np.outer(printed, printed) / full[-1, -1], left) > 0.01
-    assert off(full - np.outer(column, column) / full[-1, -1], left) < EXACT
-
-
-def test_JPs_design_extension(grown: Candidate) -> None:
-    """001-3.  The extension of the design on the slides is right: its column is q of (13)."""
-    c = grown
-    extended = np.block([[c.design_before, (c.design_before @ c.a)[:, None]], [c.k[None], np.full((1, 1), c.k_star)]])
-    assert off(extended, c.grown) < EXACT
-
-
-def test_JPs_augmented_variance(grown: Candidate) -> None:
-    """001-4 (formula missing on the slides).  Augment the design by the query x itself, column K~ a(x):
-    the variance of the enlarged subset of regressors at x is alpha k'P^-1 k + delta(x); without
-    augmentation delta is missing."""
-    c, (X, _) = grown, stream(20, seed=5)
-    basis = _basis_of(c)
-    for x in X:
-        k = KERNEL(basis, x[None])[:, 0]
-        a = inverse(c.grown_K) @ k
-        delta = 1 - k @ a
-        design = np.hstack([c.grown, (c.grown @ a)[:, None]])
-        K = np.block([[c.grown_K, k[:, None]], [k[None], np.ones((1, 1), k.dtype)]])
-        k_all = np.append(k, 1)
-        batch = c.alpha * k_all @ inverse_P(design, K, c.alpha) @ k_all
-        plain = c.alpha * k @ c.grown_P_inverse @ k
-        assert off(plain + delta, batch) < EXACT
-    far = np.full((1, 2), 50.0, dtype=k.dtype)
-    k = KERNEL(basis, far)[:, 0]
-    assert c.alpha * k @ c.grown_P_inverse @ k < 1e-10  # far away the plain variance vanishes; the prior is 1
-    assert off(1 - k @ inverse(c.grown_K) @ k, 1) < 1e-10
-
-
-def test_JPs_augmented_variance_with_the_latest_row_exact(grown: Candidate) -> None:
-    """001-4, as the slides' design extension has it: the column of the query is K~_{t-1} a(x) and k(x_t,
-    x) in the latest row (x_t took a normal step).  With eps = k(x_t, x) - k_t'a, h_t = P_t^-1 k_t, s_t =
-    k_t'h_t, e_t = y_t - k_t'beta, Delta* = alpha delta + eps^2 (1 - s_t), r = delta - eps k'h_t: mean =
-    k'beta + eps e_t r/Delta*, variance = alpha (k'P_t^-1 k + r^2/Delta*)."""
-    c, (X, _) = grown, stream(20, seed=6)
-    basis, latest = _basis_of(c)[:-1], _basis_of(c)[-1:]
-    for x in X:
-        k, k_latest = KERNEL(basis, x[None])[:, 0], KERNEL(latest, x[None])[0, 0]
-        a = inverse(c.K) @ k
-        delta, eps = 1 - k @ a, k_latest - c.k @ a
-        column = np.append(c.design_before @ a, k_latest)
-        design = np.hstack([c.design, column[:, None]])
-        K = np.block([[c.K, k[:, None]], [k[None], np.ones((1, 1), k.dtype)]])
-        P_inverse = inverse_P(design, K, c.alpha)
-        k_all = np.append(k, 1)
-        batch_mean = k_all @ P_inverse @ design.T @ c.y
-        batch_variance = c.alpha * k_all @ P_inverse @ k_all
-
-        h = c.P_inverse @ c.k
-        Delta_star = c.alpha * delta + eps**2 * (1 - c.k @ h)
-        r = delta - eps * (k @ h)
-        mean = k @ c.beta + eps * (c.y[-1] - c.k @ c.beta) * r / Delta_star
-        variance = c.alpha * (k @ c.P_inverse @ k + r**2 / Delta_star)
-        assert abs(mean - batch_mean) < EXACT
-        assert off(variance, batch_variance) < EXACT
-
-
-def _basis_of(c: Candidate) -> Array:
-    """The dictionary (m+1, d) behind a candidate of the default stream, the candidate last."""
-    X, _ = stream(250)
-    basis = X[:1]
-    for t in range(1, len(c.y)):
-        k = KERNEL(basis, X[t : t + 1])[:, 0]
-        if 1 - k @ inverse(KERNEL(basis, basis)) @ k > 1e-2:
-            basis = np.vstack([basis, X[t]])
-    assert off(KERNEL(basis, basis), c.grown_K) == 0
-    return basis
-
-
 # ---- the package, on the same streams ----------------------------------------------------------------------
 
 ENGINES = ("inverse", "orthonormal")
@@ -672,7 +424,7 @@ def test_JP_17_JP_18_and_JP_19_the_package_prunes_by_the_corrected_form(pruned: 
 def test_JPs_augmented_variance_of_the_package(grown: Candidate, engine: str) -> None:
     """001-4: w'Cw and delta, of which the augmented variance is alpha w'Cw + delta."""
     c, (X, _) = grown, stream(20, seed=5)
-    basis = _basis_of(c)
+    basis = basis_of(c)
     core = learned(engine, len(c.y))._core
     variance = core.variance(np.ascontiguousarray(X, dtype=np.float64))[:, 0]
     augmented = core.alpha * (variance / core.noise_variance - 1)
