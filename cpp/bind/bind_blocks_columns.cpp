@@ -21,6 +21,16 @@ double scored(Columns& s, const py::handle& Y, Work&& work) {
   return s.locked(work_of_columns(s, targets.cols()), [&] { return work(targets); });
 }
 
+// A column for each output, or a vector where Y is one.
+template <class Work>
+py::object fitted(Columns& s, const py::handle& Y, Work&& work) {
+  const Doubles given(Y, "Y");
+  const Matrix targets = given.targets(s.part.rows());
+  const Matrix out = s.locked(work_of_columns(s, targets.cols()), [&] { return work(targets); });
+  if (given.dims() == 1) return vector_to_numpy(out.col(0));
+  return to_numpy(out);
+}
+
 }  // namespace
 
 void bind_blocks_columns(py::module_& m) {
@@ -54,26 +64,16 @@ void bind_blocks_columns(py::module_& m) {
            })
       .def(
           "solve",
-          [](Columns& s, const py::handle& Y, double ridge) -> py::object {
-            const Doubles given(Y, "Y");
-            const Matrix targets = given.targets(s.part.rows());
+          [](Columns& s, const py::handle& Y, double ridge) {
             not_negative(ridge, "ridge");
-            const Matrix coef =
-                s.locked(work_of_columns(s, targets.cols()), [&] { return s.part.solve(targets, ridge); });
-            if (given.dims() == 1) return vector_to_numpy(coef.col(0));
-            return to_numpy(coef);
+            return fitted(s, Y, [&](const Matrix& targets) { return s.part.solve(targets, ridge); });
           },
           py::arg("Y"), py::arg("ridge") = 0.0)
       .def(
           "residual",
-          [](Columns& s, const py::handle& Y, double ridge) -> py::object {
-            const Doubles given(Y, "Y");
-            const Matrix targets = given.targets(s.part.rows());
+          [](Columns& s, const py::handle& Y, double ridge) {
             not_negative(ridge, "ridge");
-            const Matrix left =
-                s.locked(work_of_columns(s, targets.cols()), [&] { return s.part.residual(targets, ridge); });
-            if (given.dims() == 1) return vector_to_numpy(left.col(0));
-            return to_numpy(left);
+            return fitted(s, Y, [&](const Matrix& targets) { return s.part.residual(targets, ridge); });
           },
           py::arg("Y"), py::arg("ridge") = 0.0)
       .def(

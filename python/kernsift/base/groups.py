@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from numbers import Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -119,12 +119,21 @@ class _Several(_Terms):
     """
 
     parts: tuple[RowKernel, ...]
+    _combined: ClassVar[np.ufunc]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parts", tuple(self.parts))
         other = next((part for part in self.parts if not isinstance(part, RowKernel)), None)
         if other is not None or not self.parts:
             raise ValueError(f"parts must be kernels on columns, such as On([0, 1], 'rbf'), got {other!r:.40}")
+
+    def matrix(self, X: Array, Z: Array) -> Array:
+        """Values of rows X with rows Z."""
+        return reduce(self._combined, [part.matrix(X, Z) for part in self.parts])
+
+    def diagonal(self, X: Array) -> Array:
+        """Values of rows with themselves."""
+        return reduce(self._combined, [part.diagonal(X) for part in self.parts])
 
     def fitted_to(self, X: Array, names: Sequence[Any]) -> Self:
         """The same with all parts as plain numbers."""
@@ -147,13 +156,7 @@ class Sum(_Several):
     True
     """
 
-    def matrix(self, X: Array, Z: Array) -> Array:
-        """Values of rows X with rows Z."""
-        return reduce(np.add, [part.matrix(X, Z) for part in self.parts])
-
-    def diagonal(self, X: Array) -> Array:
-        """Values of rows with themselves."""
-        return reduce(np.add, [part.diagonal(X) for part in self.parts])
+    _combined = np.add
 
 
 @record("Product")
@@ -172,13 +175,7 @@ class Product(_Several):
     True
     """
 
-    def matrix(self, X: Array, Z: Array) -> Array:
-        """Values of rows X with rows Z."""
-        return reduce(np.multiply, [part.matrix(X, Z) for part in self.parts])
-
-    def diagonal(self, X: Array) -> Array:
-        """Values of rows with themselves."""
-        return reduce(np.multiply, [part.diagonal(X) for part in self.parts])
+    _combined = np.multiply
 
 
 def _place(one: Any, names: Sequence[Any]) -> int:
