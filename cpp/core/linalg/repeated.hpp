@@ -9,20 +9,30 @@ namespace kernsift {
 
 #if EIGEN_VERSION_AT_LEAST(3, 4, 0) && !EIGEN_VERSION_AT_LEAST(3, 4, 90)
 
-// Numbers in the buffers of a call.
-template <class Space>
-double numbers_in(const Space& space) {
-  return 1.0 * static_cast<double>(space.kc()) * static_cast<double>(space.mc() + space.nc());
-}
-
-// W <- L^-1 W for L (size, size) and W (size, columns), or fewer columns.
-class RepeatedSolve {
+// What the calls share: the buffers, for products of so many rows, columns and depth.
+template <int KcFactor = 1>
+class RepeatedBuffers {
  public:
-  RepeatedSolve(const RepeatedSolve&) = delete;  // Eigen's buffers would be freed twice
-  RepeatedSolve& operator=(const RepeatedSolve&) = delete;
-  RepeatedSolve(Index size, Index columns) : columns_(columns), space_(size, columns, size, 1, false) {}
+  RepeatedBuffers(const RepeatedBuffers&) = delete;  // Eigen's buffers would be freed twice
+  RepeatedBuffers& operator=(const RepeatedBuffers&) = delete;
+  RepeatedBuffers(Index rows, Index columns, Index depth, bool third_cache)
+      : space_(rows, columns, depth, 1, third_cache) {}
 
   void allocate() { space_.allocateAll(); }
+  double numbers() const {
+    return 1.0 * static_cast<double>(space_.kc()) * static_cast<double>(space_.mc() + space_.nc());
+  }
+
+ protected:
+  Eigen::internal::gemm_blocking_space<Eigen::ColMajor, double, double, Eigen::Dynamic, Eigen::Dynamic, Eigen::Dynamic,
+                                       KcFactor>
+      space_;
+};
+
+// W <- L^-1 W for L (size, size) and W (size, columns), or fewer columns.
+class RepeatedSolve : public RepeatedBuffers<4> {
+ public:
+  RepeatedSolve(Index size, Index columns) : RepeatedBuffers(size, columns, size, false), columns_(columns) {}
 
   void operator()(const Rows& L, MatrixRef W) {
     if (W.cols() != columns_) {
@@ -34,23 +44,14 @@ class RepeatedSolve {
                                                                       W.data(), 1, W.outerStride(), space_);
   }
 
-  double numbers() const { return numbers_in(space_); }
-
  private:
   Index columns_;
-  Eigen::internal::gemm_blocking_space<Eigen::ColMajor, double, double, Eigen::Dynamic, Eigen::Dynamic, Eigen::Dynamic,
-                                       4>
-      space_;
 };
 
 // A <- A + W W' for A (size, size), whose lower triangle alone is written, and W (size, columns), or fewer columns.
-class RepeatedOuter {
+class RepeatedOuter : public RepeatedBuffers<> {
  public:
-  RepeatedOuter(const RepeatedOuter&) = delete;  // Eigen's buffers would be freed twice
-  RepeatedOuter& operator=(const RepeatedOuter&) = delete;
-  RepeatedOuter(Index size, Index columns) : columns_(columns), space_(size, size, columns, 1, false) {}
-
-  void allocate() { space_.allocateAll(); }
+  RepeatedOuter(Index size, Index columns) : RepeatedBuffers(size, size, columns, false), columns_(columns) {}
 
   void operator()(const ConstMatrixRef& W, MatrixRef A) {
     if (W.cols() != columns_) {
@@ -65,22 +66,15 @@ class RepeatedOuter {
                                                                                  A.outerStride(), 1.0, space_);
   }
 
-  double numbers() const { return numbers_in(space_); }
-
  private:
   Index columns_;
-  Eigen::internal::gemm_blocking_space<Eigen::ColMajor, double, double, Eigen::Dynamic, Eigen::Dynamic, Eigen::Dynamic>
-      space_;
 };
 
 // C <- C + A B for A (size, depth) and B (depth, columns), of 2 columns or more, or fewer rows of B.
-class RepeatedProduct {
+class RepeatedProduct : public RepeatedBuffers<> {
  public:
-  RepeatedProduct(const RepeatedProduct&) = delete;  // Eigen's buffers would be freed twice
-  RepeatedProduct& operator=(const RepeatedProduct&) = delete;
-  RepeatedProduct(Index size, Index depth, Index columns) : depth_(depth), space_(size, columns, depth, 1, true) {}
-
-  void allocate() { space_.allocateAll(); }
+  RepeatedProduct(Index size, Index depth, Index columns)
+      : RepeatedBuffers(size, columns, depth, true), depth_(depth) {}
 
   void operator()(const ConstMatrixRef& A, const ConstMatrixRef& B, MatrixRef C) {
     if (A.cols() != depth_) {
@@ -94,37 +88,33 @@ class RepeatedProduct {
                                                                                    C.outerStride(), 1.0, space_);
   }
 
-  double numbers() const { return numbers_in(space_); }
-
  private:
   Index depth_;
-  Eigen::internal::gemm_blocking_space<Eigen::ColMajor, double, double, Eigen::Dynamic, Eigen::Dynamic, Eigen::Dynamic>
-      space_;
 };
 
 #else  // other versions of Eigen have other names
 
-class RepeatedSolve {
+class RepeatedBuffers {
  public:
-  RepeatedSolve(Index, Index) {}
   void allocate() {}
   double numbers() const { return 0.0; }
+};
+
+class RepeatedSolve : public RepeatedBuffers {
+ public:
+  RepeatedSolve(Index, Index) {}
   void operator()(const Rows& L, MatrixRef W) { L.triangularView<Eigen::Lower>().solveInPlace(W); }
 };
 
-class RepeatedOuter {
+class RepeatedOuter : public RepeatedBuffers {
  public:
   RepeatedOuter(Index, Index) {}
-  void allocate() {}
-  double numbers() const { return 0.0; }
   void operator()(const ConstMatrixRef& W, MatrixRef A) { A.selfadjointView<Eigen::Lower>().rankUpdate(W); }
 };
 
-class RepeatedProduct {
+class RepeatedProduct : public RepeatedBuffers {
  public:
   RepeatedProduct(Index, Index, Index) {}
-  void allocate() {}
-  double numbers() const { return 0.0; }
   void operator()(const ConstMatrixRef& A, const ConstMatrixRef& B, MatrixRef C) { add_product(1.0, A, B, C); }
 };
 
