@@ -23,6 +23,11 @@ class InputNoise:
         self.before = [np.zeros(0) for _ in range(n_outputs)]  # and before that
         self.scores: list[list[tuple[float, float]]] = [[] for _ in range(n_outputs)]  # e²/B, and the level said before
 
+    @staticmethod
+    def kernels_of(kernels: int) -> int:
+        """How many of the kernels, the first ones, log s² is a function of: a third, and 20 if there are as many."""
+        return max(min(kernels, 20), -(-kernels // 3))
+
     def level(self, h: Array) -> Array:
         """Log s² of each output at a row of observation h."""
         low, high = (np.array([of(levels) for levels in self.seen]) for of in (np.min, np.max))

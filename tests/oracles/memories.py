@@ -147,23 +147,39 @@ class Memories:
 
     # --- what happens to it ---
 
-    def _observation(self, x: Array) -> Array:
-        """[leading coordinates; a], of which the prediction is the product with a state."""
+    def _observation(self, x: Array, first: int | None = None) -> Array:
+        """[leading coordinates; a], of which the prediction is the product with a state; of so many kernels or all."""
         parts = []
         if self.constant:
             parts.append([1.0])
         if len(self.scale):
             parts.append(self.scale * (x - self.centre))
-        if self.ids:
-            parts.append(_solve(self.kernel(self.basis, self.basis), self.kernel(self.basis, x[None]))[:, 0])
+        basis = self.basis[:first]
+        if len(basis):
+            parts.append(_solve(self.kernel(basis, basis), self.kernel(basis, x[None]))[:, 0])
         return np.concatenate(parts) if parts else np.zeros(0)
 
-    def _distance(self, x: Array) -> float:
-        k_self = self.kernel(x[None], x[None])[0, 0]
-        if not self.ids:
+    def _distance(self, x: Array, first: int | None = None) -> float:
+        k_self, basis = self.kernel(x[None], x[None])[0, 0], self.basis[:first]
+        if not len(basis):
             return k_self
-        k = self.kernel(self.basis, x[None])[:, 0]
-        return k_self - k @ _solve(self.kernel(self.basis, self.basis), k)
+        k = self.kernel(basis, x[None])[:, 0]
+        return k_self - k @ _solve(self.kernel(basis, basis), k)
+
+    def of_noise(self, x: Array) -> Array:
+        """The same for what is believed of log s²."""
+        return self._observation(x, self._noise_kernels)
+
+    @property
+    def _noise_kernels(self) -> int:
+        return len(self.noise.belief.mean) - self.noise.belief.leading
+
+    def _join_noise(self) -> None:
+        """As many of the kernels as are to span log s²: the next of them join."""
+        while self._noise_kernels < self.noise.kernels_of(len(self.ids)):
+            c = self._noise_kernels
+            a = self._observation(self.basis[c], c)[self.noise.belief.leading :]
+            self.noise.belief.join(a, self._distance(self.basis[c], c))
 
     def learn(
         self,
@@ -189,7 +205,7 @@ class Memories:
             self.level = np.array(y, dtype=np.float64)
         given = v
         if self.weigh:
-            v = v * self.noise.weight(self._observation(x))
+            v = v * self.noise.weight(self.of_noise(x))
         self.Y, self.weight = np.vstack([self.Y, y]), np.append(self.weight, v)
         size = self.kernel(x[None], x[None])[0, 0]
         novelty = max(self._distance(x), 0.0) / size if size > 0 else 0.0
@@ -201,15 +217,16 @@ class Memories:
             if said is not None:
                 error, variance = y - said[0], said[1]
             if not self.second_pass:
-                self.noise.learn(h, error, variance, self._prior() * self.alpha)
+                prior = self._prior(self._noise_kernels) * self.alpha
+                self.noise.learn(self.of_noise(x), error, variance, prior)
         if predicted is not None:
             errors = y - predicted
         if admitted:
-            if self.noise is not None:
-                self.noise.belief.join(h[self.noise.belief.leading :], delta)
             for each in self.memories:
                 each.join(h[each.leading :], delta)
             self.basis, self.ids = np.vstack([self.basis, x]), [*self.ids, number]
+            if self.noise is not None:
+                self._join_noise()
             h = np.concatenate([h[: self.memories[0].leading], np.eye(len(self.ids))[-1]])
         for each in self.memories:
             each.observe(h, measured, v)
@@ -229,9 +246,22 @@ class Memories:
     def drop(self, number: int) -> None:
         i = self.ids.index(number)
         functional = _solve(self.kernel(self.basis, self.basis), np.eye(len(self.ids))[i])
-        for each in [*self.memories, *([] if self.noise is None else [self.noise.belief])]:
+        for each in self.memories:
             each.leave(i, functional)
+        if self.noise is not None:
+            self._leave_noise(i)
         self.basis, self.ids = np.delete(self.basis, i, axis=0), [*self.ids[:i], *self.ids[i + 1 :]]
+
+    def _leave_noise(self, i: int) -> None:
+        """The kernel leaves; in its place the next joins log s², or its last kernel leaves where it has one too many."""
+        belief, before, now = self.noise.belief, self._noise_kernels, self.noise.kernels_of(len(self.ids) - 1)
+        if i < before and now == before:
+            a = self._observation(self.basis[before], before)[belief.leading :]
+            belief.join(a, self._distance(self.basis[before], before))
+        if now < self._noise_kernels:
+            leaves = i if i < before else before - 1
+            basis = self.basis[: self._noise_kernels]
+            belief.leave(leaves, _solve(self.kernel(basis, basis), np.eye(len(basis))[leaves]))
 
     def prune(self, gone: list[int], _: bool = False) -> None:
         """Kernels of these row numbers leave."""
@@ -251,12 +281,13 @@ class Memories:
             self.learn(x, y, weight, False)
         self.seen, self.second_pass = seen, False
 
-    def _prior(self) -> Array:
-        leading, m = self.memories[0].leading, len(self.ids)
+    def _prior(self, first: int | None = None) -> Array:
+        leading, basis = self.memories[0].leading, self.basis[:first]
+        m = len(basis)
         prior = np.zeros((leading + m, leading + m), type(self.alpha))
         prior[:leading, :leading] = np.eye(leading)
         if m:
-            prior[leading:, leading:] = self.kernel(self.basis, self.basis)
+            prior[leading:, leading:] = self.kernel(basis, basis)
         return prior / self.alpha
 
     # --- what it answers ---
@@ -301,7 +332,7 @@ class Memories:
                 total[i] = total[i] + weight * relative * memory.noise
         if self.noise is not None:
             how = "input" if self.weigh else "auto"
-            total = total * np.array([self.noise.factors(self._observation(x), how) for x in X])
+            total = total * np.array([self.noise.factors(self.of_noise(x), how) for x in X])
         return total
 
     def _base(self, h: Array, delta: float, v: float) -> Array:

@@ -1,8 +1,10 @@
 // Noise of a stream that depends on the input: s^2(x), the factor between the variance of an observation at x and that
-// predicted with constant noise, B. Its logarithm g is a posterior of its own on the span of the model, with a ridge
-// and a memory of its own; each row is one step of scoring for the variance of normal errors, whose variance is 2:
+// predicted with constant noise, B. Its logarithm g is a posterior of its own, with a ridge and a memory of its own, on
+// the span of the first third of the kernels, and of 20 if there are as many: of a variance errors tell too little for
+// more, and a row costs a ninth of what it would on all of them. Each row is one step of scoring for the variance of
+// normal errors, whose variance is 2:
 //
-//   g(x) = w(x)'theta, kept within its values at the rows learned and within log 400 of 0
+//   g(x) = w_c(x)'theta, w_c the coordinates of the first kernels; kept within its values at the rows learned and within log 400 of 0
 //   theta <- the normal step to the target g(x) + min(max(e^2/B, 1/400) / s^2(x), 9) - 1                 [BEYOND B15]
 //   G <- r G + log density of e with s^2 B, less that with B, either times a running scale; r = 0.998    [BEYOND B16]
 //
@@ -11,6 +13,7 @@
 // rows, or after a jump, which every row shows, none would count.
 #pragma once
 
+#include <algorithm>
 #include <string>
 
 #include "core/base/arrays.hpp"
@@ -37,14 +40,17 @@ class InputNoise {
   // A row was learned of which `error` and `variance` (with constant noise) were predicted, one an output. Nothing is
   // allocated.
   void learn(const ConstVectorRef& w, const ConstVectorRef& error, const ConstVectorRef& variance);
-  // A kernel joined, behind the others; one left, which the rotations have brought last.
-  void widen() { posterior_.widen(); }
-  void remove(const Rotations& rotations) { posterior_.remove(rotations); }
+  // A kernel joined, behind the others, and there are so many now; the kernel that the rotations begin with left, and
+  // so many are left.
+  void follow_growth(Index kernels);
+  void follow_removal(const Rotations& rotations, Index kernels);
   void settle() { posterior_.settle(); }
 
   // Where the next errors are not those of predictions (a second pass), nothing is learned.
   void pause(bool paused) { paused_ = paused; }
 
+  // Of so many kernels, how many span g: the first ones.
+  static Index kernels_of(Index kernels) { return std::max(std::min<Index>(kernels, 20), (kernels + 2) / 3); }
   // The ridge of g: the variance of what a step of scoring fits, beside that of g beforehand.
   static constexpr double kRidge = 2;
   // Its own arrays among those of the stream.
@@ -55,14 +61,19 @@ class InputNoise {
 
  private:
   enum Column { kLow, kHigh, kLately, kRows, kConstant, kInput, kCounted, kGain, kColumns };
+  // The first coordinates of a row are those in the span of the first kernels; before the first row there are none.
+  ConstVectorRef own(const ConstVectorRef& w) const { return w.head(std::min(w.size(), posterior_.dimension())); }
   double level(const ConstVectorRef& w, Index o) const;
   void begin_output(Index o);
-  void compare(Index o, double z2, double level);
+  double within(Index o, double g) const { return std::clamp(g, state_(o, kLow), state_(o, kHigh)); }
+  // z2 = e^2/B, beside log s^2 and 1/s^2.
+  void compare(Index o, double z2, double level, double precision);
 
   bool always_, paused_ = false;
   Posterior posterior_;
   Matrix state_;  // outputs x columns
-  Vector target_;
+  Vector target_, before_;
+  Rotations of_own_;  // workspace
 };
 
 }  // namespace kernsift

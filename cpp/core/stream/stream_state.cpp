@@ -124,7 +124,7 @@ void StreamState::normal(const Sample& sample) {
 
 void StreamState::grow(const Sample& sample, std::int64_t id) {
   for (Memory& each : memories_) each.grow(basis_.span(), sample.w);
-  if (noise_) noise_->widen();
+  if (noise_) noise_->follow_growth(basis_.size() + 1);
   basis_.append(sample.x, sample.prepared, sample.row, id, sample.w, std::sqrt(decider().row.delta));
 }
 
@@ -215,7 +215,7 @@ void StreamState::remove(Index i) {
     const bool lost = !each.posterior.remove(basis_.rotations());
     each.scores.remove(basis_.span(), basis_.rotations(), each.posterior, i, lost);
   }
-  if (noise_) noise_->remove(basis_.rotations());
+  if (noise_) noise_->follow_removal(basis_.rotations(), basis_.size());
   if (recent_.size() > 0) recent_.drop_last(basis_.rotations(), basis_.offset());
 }
 
@@ -245,7 +245,7 @@ void StreamState::grow_exact(const Sample& sample, double delta, std::int64_t id
   first().scores.grow_exact(basis_.span(), only(), sample.w, delta);
   first().posterior.grow_exact(s, recent_.weights());
   recent_.append_coordinate(s);
-  if (noise_) noise_->widen();
+  if (noise_) noise_->follow_growth(basis_.size() + 1);
   basis_.append(sample.x, sample.prepared, sample.row, id, sample.w, std::sqrt(delta));
   count_rounding();
 }

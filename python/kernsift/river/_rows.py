@@ -62,7 +62,7 @@ class OnlineFields(KernelFields):
 class RegressorFields(OnlineFields):
     """Parameters of the online regressor."""
 
-    noise: str = "constant"
+    noise: str = "auto"
 
 
 @parameters

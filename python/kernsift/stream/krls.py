@@ -124,6 +124,7 @@ class KRLSRegressor(KRLSParameters, OnlineLSSVMRegressor):
     window = None
     linear = False
     error_forecast = False
+    noise = "constant"
 
     # --- kernels of anything: coordinates on the objects that were novel ---
 

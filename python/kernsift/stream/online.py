@@ -93,11 +93,11 @@ class OnlineLSSVMRegressor(IncrementalRegression, RegressorParameters, OnlineMod
     window : int or None, default=None
         Only the last so many rows count; the model is exact on all of them.  They are kept, and every row costs a
         second step that forgets one.
-    noise : {"constant", "auto", "input"}, default="constant"
+    noise : {"auto", "constant", "input"}, default="auto"
         Whether standard deviations and intervals follow noise that depends on the input.  For "auto" they do while
-        that makes the last errors more likely; for "input" always, and the mean is learned with weights one over the
-        variance predicted before the row.  It takes as long as one more memory; "input" learns rows of a block one by
-        one.
+        that makes the last errors more likely, and predictions do not change; it is "constant" with alpha=0 or
+        engine="inverse".  For "input" they always do, and the mean is learned with weights one over the variance
+        predicted before the row, rows of a block one by one.
     n_jobs : int or None, default=None
         Threads for predictions and for rows that can change no dictionary (``refit``, a frozen one); None is one, -1
         all.  ``OMP_NUM_THREADS`` and threadpoolctl bound it; results do not depend on the number.
@@ -175,7 +175,7 @@ class OnlineLSSVMRegressor(IncrementalRegression, RegressorParameters, OnlineMod
     Noise that grows with x, and intervals that do:
 
     >>> x = np.random.default_rng(7).uniform(0, 1, (800, 1))
-    >>> uneven = OnlineLSSVMRegressor(gamma=1.0, noise="auto")
+    >>> uneven = OnlineLSSVMRegressor(gamma=1.0)
     >>> uneven = uneven.partial_fit(x, x[:, 0] * np.random.default_rng(8).standard_normal(800))
     >>> lower, upper = uneven.predict_interval([[0.1], [0.9]])
     >>> uneven.noise_, bool(upper[1] - lower[1] > 3 * (upper[0] - lower[0]))

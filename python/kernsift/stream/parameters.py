@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from .. import _core
 from ..base.kernel import SCALES, TABLE, LearningParameters, kernel_name, parameter, parameters, wants_learning
 from ..base.memory import check_memory
-from ..base.noise import NoiseSetting
+from ..base.noise import NoiseParameter
 from ..base.targets import Rows
 from ..base.types import GammaSetting, RandomState
 from ..base.validation import COUNT, NOT_NEGATIVE, POSITIVE, Interval
@@ -61,10 +61,8 @@ class StreamParameters(LearningParameters):
 
 
 @parameters
-class RegressorParameters(StreamParameters):
+class RegressorParameters(NoiseParameter, StreamParameters):
     """Those of the regressor."""
-
-    noise: NoiseSetting = parameter(set(get_args(NoiseSetting)), default="constant")
 
 
 class OnlineParameters(StreamParameters, CoreModel):
@@ -98,7 +96,7 @@ class OnlineParameters(StreamParameters, CoreModel):
             "error_forecast": self._forecasts_errors(whole),
             "level": self._level,
             "on_full": self.on_full,
-            "noise": self.noise,
+            "noise": self._noise(),
             "window": self.window is not None,
             "hysteresis": float(self.hysteresis),
             "kept_rows": 0 if whole else self._kept_for_widths(),
@@ -201,6 +199,11 @@ class OnlineParameters(StreamParameters, CoreModel):
             return bool(self.error_forecast)
         return isinstance(self.forgetting, str) and len(self._memories(whole)) > 1
 
+    def _noise(self) -> str:
+        """Whether standard deviations follow noise that depends on x; without a ridge there are none."""
+        there = self.noise != "auto" or (self._beyond_the_papers() and self._ridge() > 0)
+        return str(self.noise) if there else "constant"
+
     def _beyond_the_papers(self) -> bool:
         return self.engine == "orthonormal"
 
@@ -211,7 +214,7 @@ class OnlineParameters(StreamParameters, CoreModel):
             "forgetting": (1.0, "auto"),
             "linear": (False, "auto"),
             "error_forecast": (False, "auto"),
-            "noise": ("constant",),
+            "noise": ("constant", "auto"),
             "window": (None,),
         }
         for name, plain in beyond.items():
@@ -245,8 +248,8 @@ class OnlineParameters(StreamParameters, CoreModel):
             raise ValueError(
                 "forgetting < 1 needs alpha > 0: what is forgotten returns to the prior, and there is none"
             )
-        if self.noise != "constant" and not self._ridge() > 0:
-            raise ValueError(f"noise={self.noise!r} needs alpha > 0: without a ridge there are no standard deviations")
+        if self.noise == "input" and not self._ridge() > 0:
+            raise ValueError("noise='input' needs alpha > 0: without a ridge there are no standard deviations")
         if self.linear is True and not self._ridge() > 0:
             raise ValueError("linear=True needs alpha > 0: it is a part of the prior, and there is none")
         if forgets and self.window is not None:
