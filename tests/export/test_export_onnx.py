@@ -11,9 +11,24 @@ import kernsift
 import numpy as np
 import pytest
 from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
-from support.export_cases import GAMMA, KERNELS, MAKERS, NEW, SEVERAL, STATIONARY, THREE, X, Y, answer, error, fitted
+from support.export_cases import (
+    GAMMA,
+    KERNELS,
+    MAKERS,
+    NEW,
+    SEVERAL,
+    STATIONARY,
+    STREAMS,
+    THREE,
+    X,
+    Y,
+    answer,
+    error,
+    fitted,
+)
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed: pip install 'kernsift[onnx]'")
 ort = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
@@ -314,6 +329,7 @@ DEVIATIONS = {
         kernel=k, gamma=GAMMA, max_basis=30, keep_sums=False, random_state=0
     ).fit(X, Y, WEIGHTS),
     "orols": lambda k: kernsift.OROLSRegressor(kernel=k, gamma=GAMMA).fit(X, Y),
+    **STREAMS,
 }
 WEIGHTS = np.random.default_rng(3).choice([0.5, 1.0, 2.0], len(X))
 
@@ -341,17 +357,18 @@ def test_standard_deviations_are_the_second_output(maker, noise, dtype):
 
 def test_what_has_no_deviation_to_export_says_so():
     several = kernsift.OROLSRegressor(gammas=[0.1, 0.5], max_basis=15).fit(X, Y)
-    bank = kernsift.OnlineLSSVMRegressor(gamma=0.3, max_basis=20).partial_fit(X, Y)
+    papers = kernsift.OnlineLSSVMRegressor(gamma=0.3, max_basis=20, engine="inverse").partial_fit(X, Y)
+    pca = make_pipeline(PCA(2), kernsift.LSSVMRegressor()).fit(X, Y)
     small = kernsift.SubsetLSSVMRegressor(keep="predict", max_basis=20, random_state=0).fit(X, Y)
     curved = kernsift.LSSVMRegressor(kernel="polynomial", degree=2).fit(X, Y)
     for estimator, why in (
         (fitted("subset classes", "rbf"), "needs a regressor with standard deviations"),
         (fitted("selector", "rbf"), "needs a regressor with standard deviations"),
         (several, "several: fit with gamma, not gammas"),
-        (bank, "forgetting=1.0"),
+        (papers, "engine='orthonormal'"),
         (small, "more than predictions do"),
         (curved, "needs a kernel of a distance"),
-        (make_pipeline(StandardScaler(), kernsift.LSSVMRegressor()).fit(X, Y), "a regressor on columns as they are"),
+        (pca, "a pipeline whose steps fold takes"),
     ):
         with pytest.raises(ValueError, match=why):
             to_onnx(estimator, std=True)

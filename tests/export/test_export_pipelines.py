@@ -17,7 +17,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, OneHotEncoder, OrdinalEncoder, StandardScaler
 from support.c_programs import PLAIN, build, compiled
-from support.export_cases import KERNELS, NEW, THREE, X, Y, error
+from support.export_cases import KERNELS, NEW, THREE, UNEVEN, X, Y, error
 from support.scalers import SCALERS
 
 SCALE, SHIFT = np.array([1.0, 300.0, 0.01]), np.array([7.0, -2000.0, 0.5])
@@ -343,3 +343,69 @@ def test_the_front_door_is_exported():
     assert error(model.scores(model.steps.encode(RAW_NEW))[:, 0], made.predict(RAW_NEW)) < 1e-10
     alone = kernsift.KernelRegressor(random_state=0, settings=settings).fit(X, Y)
     assert error(describe(alone, "C").scores(NEW)[:, 0], alone.predict(NEW)) < 1e-10
+
+
+# --- standard deviations behind steps
+
+BEHIND = {
+    "subset": lambda: kernsift.SubsetLSSVMRegressor(max_basis=20, random_state=0, alpha=1.0, noise="input"),
+    "stream": lambda: kernsift.OnlineLSSVMRegressor(gamma=0.3, max_basis=20),
+    "door": lambda: kernsift.KernelRegressor(
+        random_state=0, settings={"kernel": "rbf", "gamma": "scale", "max_basis": 20}
+    ),
+}
+
+
+def behind(steps, model, rows):
+    """A pipeline; streams have learned their rows as such."""
+    made = make_pipeline(clone(steps), BEHIND[model]()).fit(rows, UNEVEN)
+    if model == "stream":
+        made[-1].__setstate__(BEHIND[model]().partial_fit(made[:-1].transform(rows), UNEVEN).__getstate__())
+        assert len(made[-1].experts_) > 1
+    return made
+
+
+@pytest.mark.parametrize("model", BEHIND)
+@pytest.mark.parametrize(
+    ("chain", "dtype"),
+    # the categories of "one-hot" are numbers that single precision has not
+    [
+        *((chain, dtype) for chain in ("standard", "some", "filled") for dtype in ("float64", "float32")),
+        ("one-hot", "float64"),
+    ],
+)
+def test_standard_deviations_behind_steps_in_onnx(chain, model, dtype):
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    rows, new = (numbers(np.nan), numbers(np.nan)[:60]) if chain in CHAINS else (RAW, RAW_NEW)
+    made = behind({**SCALERS, **CHAINS}[chain], model, rows)
+    new = new.astype(dtype)
+    found = run(to_onnx(made, dtype=dtype, std=True), {"X": new})
+    mean, std = kernsift.fold(made).predict(new.astype(np.float64), return_std=True)
+    # columns of thousands in single precision are off by 1e-7 of these, and the kernels by that of a hundred widths
+    assert error(found["variable"][:, 0], mean) < {"float64": 1e-9, "float32": 1e-4}[dtype]
+    assert error(found["standard_deviation"][:, 0], std) < {"float64": 1e-9, "float32": 1e-4}[dtype]
+
+
+@compiled
+@pytest.mark.parametrize("model", BEHIND)
+@pytest.mark.parametrize("chain", ["standard", "some", "filled", "one-hot"])
+def test_standard_deviations_behind_steps_in_c(chain, model, tmp_path):
+    rows, new = (numbers(np.nan), numbers(np.nan)[:60]) if chain in CHAINS else (RAW, RAW_NEW)
+    made = behind({**SCALERS, **CHAINS}[chain], model, rows)
+    header = to_c(made, dtype="float64", std=True, X=new)
+    call = PLAIN.replace("ANSWER", "{ REAL s = model_predict_std(x); show(&s, 1); }")
+    found = build(tmp_path, header, call, "float64")(new)
+    mean, std = kernsift.fold(made).predict(new, return_std=True)
+    assert error(found[:, 0], mean) < 1e-9
+    assert error(found[:, 1], std) < 1e-9
+
+
+def test_a_front_door_that_fills_in_what_is_missing_has_its_deviation():
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    rows = X.copy()
+    rows[::7, 1] = np.nan
+    door = BEHIND["door"]().fit(X, UNEVEN)
+    found = run(to_onnx(door, dtype="float64", std=True), {"X": rows})
+    mean, std = door.predict(rows, return_std=True)
+    assert error(found["variable"][:, 0], mean) < 1e-9
+    assert error(found["standard_deviation"][:, 0], std) < 1e-9

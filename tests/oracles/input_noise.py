@@ -11,7 +11,7 @@ RIDGE, KEPT = 2.0, 0.9995  # of the belief
 LEAST, MOST = 1 / 400, 9.0  # of a squared standardised error; the second of what it is over s²
 RECENT, RECENT_SCORES = 0.99, 0.998  # what the past keeps in the scales, and in the log densities
 OUTLIER = 25.0
-ROUNDING = 1e-24
+ROUNDING = 1e-12
 
 
 class InputNoise:

@@ -45,7 +45,7 @@ def test_predictions_are_corrected_as_defined(outputs, forgetting, delay):
 
 def test_the_function_that_is_learned_is_the_same():
     X, y = rows(outputs=2)
-    ours, plain = (model.partial_fit(X, y) for model in with_and_without())
+    ours, plain = (model.partial_fit(X, y) for model in with_and_without(noise="constant"))  # which has other errors
     for verb in ("predict", "predict_one"):
         at = X if verb == "predict" else X[0]
         same = np.array_equal(getattr(ours, verb)(at), getattr(plain, verb)(at))

@@ -15,6 +15,7 @@ rng = np.random.default_rng(20261)
 X = rng.standard_normal((300, 3))
 Y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2]
 SEVERAL = np.column_stack([Y, X[:, 0] ** 2])
+UNEVEN = Y + (X[:, 1] > 0) * np.random.default_rng(4).standard_normal(300)
 TWO = np.array(["no", "yes"])[(Y > 0).astype(int)]
 THREE = np.array([-1, 4, 7])[(Y > -0.5).astype(int) + (Y > 0.5)]
 NEW = np.random.default_rng(5).standard_normal((100, 3))
@@ -45,6 +46,20 @@ MAKERS = {
         X, THREE
     ),
     "selector": lambda k: kernsift.FeatureVectorSelector(kernel=k, gamma=GAMMA, n_components=20, random_state=0).fit(X),
+}
+
+
+# Streams whose standard deviations are those of a mixture, of one or of several outputs.
+STREAMS = {
+    "memories": lambda k: kernsift.OnlineLSSVMRegressor(
+        kernel=k, gamma=GAMMA, max_basis=20, forgetting=[1.0, 0.98, 0.9], linear=False, noise="constant"
+    ).partial_fit(X, SEVERAL),
+    "memories, linear part": lambda k: kernsift.OnlineLSSVMRegressor(kernel=k, gamma=GAMMA, max_basis=70).partial_fit(
+        X, UNEVEN
+    ),
+    "memory that fades": lambda k: kernsift.OnlineLSSVMRegressor(
+        kernel=k, gamma=GAMMA, max_basis=20, forgetting=0.99, linear=True, noise="input", fit_intercept=False
+    ).partial_fit(X, SEVERAL),
 }
 
 

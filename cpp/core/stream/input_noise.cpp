@@ -4,7 +4,6 @@
 
 #include "core/base/limits.hpp"
 #include "core/base/names.hpp"
-#include "core/stream/coverage.hpp"
 
 namespace kernsift {
 
@@ -12,6 +11,7 @@ namespace {
 constexpr double kLevelKept = 0.9995;                            // a memory that follows noise that moves
 constexpr double kLeastSquared = 1.0 / 400.0, kMostSquared = 9;  // of errors; the second in units of s^2
 constexpr double kScaleKept = 0.99, kGainKept = 0.998, kMostRatio = 25;
+constexpr double kLeastKnown = 1e-12;  // of the square of an error, the variance said of it
 const double kMostLevel = -std::log(kLeastSquared);
 const double kMostWeight = std::log(3.0);  // of a row, and one over it the least
 
@@ -52,7 +52,10 @@ void InputNoise::learn(const ConstVectorRef& all, const ConstVectorRef& error, c
   if (paused_) return;
   const ConstVectorRef w = own(all);
   bool any = false;
-  const auto known = [&](Index o) { return was_known(error[o], variance[o]) && std::isfinite(variance[o]); };
+  // of a row so far out, or while next to nothing is known, the variance is rounding, or as good as that
+  const auto known = [&](Index o) {
+    return variance[o] > kLeastKnown * error[o] * error[o] && std::isfinite(variance[o]);
+  };
   for (Index o = 0; o < state_.rows(); ++o) {
     target_[o] = before_[o] = posterior_.at(w, o);
     if (!known(o)) continue;

@@ -17,7 +17,8 @@ from ..base.validation import check_array
 from ..io.atomic_write import write_whole
 from ..stream.online_model import OnlineModel
 from . import _c_text as text
-from ._deviation import Deviation, deviation
+from ._deviation import Deviation
+from ._deviation_of import deviation
 from ._emulate import Arithmetic
 from ._learner import Learner
 from ._model import Model, describe
@@ -103,25 +104,24 @@ def to_c(
     estimator = fold(estimator)
     model = describe(estimator, "C")
     rows = model.probes if X is None else _given(model, X)
-    spread = deviation(estimator, rows) if std else None
+    encodes = X is not None and model.steps is not None
+    spread = deviation(estimator, model, model.steps.encode(rows) if encodes else rows) if std else None
     if spread is not None:
         model = _in_order_of(spread, model)
-    learner = _learner(estimator, model) if learn else None
+    learner = _learner(estimator, model, std) if learn else None
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is named by the check
         arithmetic = Arithmetic(model, dtype)
         given = rows.astype(dtype)
     _check_range(arithmetic, learner, given, dtype)
     exact = given.astype(np.float64)
-    if X is not None and model.steps is not None:  # features as they are, and as the target computes them
+    if encodes:  # features as they are, and as the target computes them
         exact, given = model.steps.encode(rows), arithmetic.encode(given)
     flash, ram = _sizes(model, learner, dtype)
     if spread is not None and learner is not None:
         flash, ram = flash + 3 * model.n_outputs * given.itemsize, ram + 2 * model.n_outputs * given.itemsize
     elif spread is not None:
-        size, m = np.dtype(dtype).itemsize, len(spread.L)
-        noise = 0 if spread.noise is None else spread.noise.coef.size + spread.noise.slopes.size + 3 * model.n_outputs
-        flash += size * ((m * (m + 1) // 2 if spread.prior else 0) + spread.Q.size + model.n_outputs + noise)
-        ram += size * (m + 3 * model.n_outputs)
+        size = np.dtype(dtype).itemsize
+        flash, ram = flash + size * spread.size, ram + size * (len(spread.L) + 4 * model.n_outputs)
     _check_room(model, "constants", flash, max_bytes, "max_bytes", dtype)
     _check_room(model, "memory while running", ram, max_ram, "max_ram", dtype)
 
@@ -170,19 +170,21 @@ def _given(model: Model, X: ArrayLike) -> Array:
 
 def _in_order_of(spread: Deviation, model: Model) -> Model:
     """The model with its vectors in the order of the triangles."""
-    term = model.terms[0] if len(model.terms) == 1 else None
-    if term is None or term.kernel.name == "linear":
+    kernels = [term for term in model.terms if not term.slopes]
+    if len(kernels) != 1 or kernels[0].kernel.name == "linear":
         raise ValueError("std=True needs kernels that are not linear: write without it")
+    (term,) = kernels
     place = {row.tobytes(): i for i, row in enumerate(term.vectors)}
     order = [place[row.tobytes()] for row in spread.term.vectors]
-    return replace(model, terms=(replace(term, vectors=spread.term.vectors, coef=term.coef[order]),))
+    term = replace(term, vectors=spread.term.vectors, coef=term.coef[order])
+    return replace(model, terms=(term, *(other for other in model.terms if other.slopes)))
 
 
 def _many(n: int, what: str) -> str:
     return f"{n} {what}{'s' * (n != 1)}"
 
 
-def _learner(estimator: Any, model: Model) -> Learner:
+def _learner(estimator: Any, model: Model, std: bool) -> Learner:
     """What the update step needs, or why there is none."""
     if not isinstance(estimator, OnlineModel):
         raise ValueError(
@@ -200,10 +202,10 @@ def _learner(estimator: Any, model: Model) -> Learner:
             f"forgetting={estimator.forgetting!r}, linear={estimator.linear!r}; begin the stream with forgetting=1.0 "
             "and linear=False, or write with learn=False"
         )
-    if estimator.noise != "constant":
+    if estimator.noise == "input" or (std and any(estimator._fitted().uneven_noise)):
         raise ValueError(
-            f"learn=True writes a step of constant noise, and noise={estimator.noise!r} is a second posterior beside "
-            "the model: begin the stream with noise='constant', or write with learn=False"
+            f"learn=True writes a step of constant noise, and with noise={estimator.noise!r} that of this stream depends "
+            "on x: begin the stream with noise='constant', or write with learn=False"
         )
     if not model.terms:
         raise ValueError("learn=True needs a model with at least one kernel: fit on more rows, or lower usefulness_tol")

@@ -204,20 +204,26 @@ def _fixed(w: _Writer, model: Model, arithmetic: Arithmetic) -> None:
 def _deviation(w: _Writer, arithmetic: Arithmetic, deviation: Deviation) -> None:
     """Write the standard deviations."""
     parts = {"STATIONARY"} if arithmetic.terms[0]["kind"] != "polynomial" else set()
-    if deviation.prior:
+    if deviation.spread.prior:
         parts.add("SPANNED")
         w.array("span", deviation.L[np.tril_indices(len(deviation.L))])
     w.array("spread", np.atleast_2d(deviation.Q))
     w.array("deviation_scale", deviation.scale)
+    if deviation.along is not None:
+        parts.add("SLOPED")
+        w.array("along", deviation.along)
     if deviation.noise is not None:
         parts.add("VARYING")
         noise = deviation.noise
-        for name, values in (("level_coef", noise.coef), ("level_slopes", noise.slopes)):
-            w.array(name, np.atleast_2d(values))
+        for name, values in (("level_coef", noise.coef), ("level_slopes", noise.slopes), ("level_along", noise.along)):
+            if values is not None:
+                w.array(name, np.atleast_2d(values))
         for name, values in (("level", noise.intercept), ("lowest", noise.low), ("highest", noise.high)):
             w.array(name, values)
-    row = "z" if "STATIONARY" in parts else "x"
-    w.section("deviation", "", parts, ROW=row, DIRECTIONS=len(deviation.Q), PRIOR=float(deviation.prior), HALF=0.5)
+    row, groups = "z" if "STATIONARY" in parts else "x", len(deviation.spread.Q)
+    sizes = {"GROUPS": groups, "GROUP": "o" if groups > 1 else "0", "DIRECTIONS": len(deviation.Q) // groups}
+    term = "0" if len(arithmetic.terms) > 1 else ""
+    w.section("deviation", term, parts, ROW=row, PRIOR=float(deviation.spread.prior), HALF=0.5, **sizes)
     w.section("deviation values" if len(deviation.scale) > 1 else "deviation value")
 
 
@@ -238,7 +244,7 @@ def _learning(w: _Writer, arithmetic: Arithmetic, learner: Learner, deviation: D
         w.array("first_squares", learner.scale[:, 0])
         w.array("first_counted", learner.scale[:, 1])
         row["parts"].add("SCALED")
-        numbers |= {"PRIOR": float(deviation.prior), "KEPT": 0.99, "MOST": 25.0}
+        numbers |= {"PRIOR": float(deviation.spread.prior), "KEPT": 0.99, "MOST": 25.0}
     w.section("state", **row, **numbers)
     if deviation is not None:
         w.section("deviation learning", **numbers)

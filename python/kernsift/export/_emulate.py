@@ -147,20 +147,26 @@ class Arithmetic:
         if deviation.noise is not None:
             f = self.scores(x).astype(real)
             level = deviation.noise.intercept.astype(real) + f @ deviation.noise.slopes.astype(real)
+            if deviation.noise.along is not None:
+                level = level + x @ deviation.noise.along.astype(real)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             for i in range(len(L)):
                 t = self.kernel_row(term, i, x)
                 if deviation.noise is not None:
                     level = level + t[:, None] * deviation.noise.coef[i].astype(real)
-                if deviation.prior:
+                if deviation.spread.prior:
                     for j in range(i):
                         t = t - L[i, j] * w[:, j]
                     t = t / L[i, i]
                 w[:, i] = t
-            total = real(1) + ((Q[:, 0] + w @ Q[:, 1:].T) ** 2).sum(axis=1)
-            if deviation.prior:
-                total = total + real(deviation.prior) * np.maximum(real(1) - (w**2).sum(axis=1), real(0))
-            out = np.sqrt(total)[:, None] * deviation.scale.astype(real)
+            u = Q[:, 0] + w @ Q[:, 1:].T
+            if deviation.along is not None:
+                u = u + x @ deviation.along.T.astype(real)
+            total = real(1) + u**2 @ deviation.of_output.astype(real)
+            if deviation.spread.prior:
+                rest = np.maximum(real(1) - (w**2).sum(axis=1), real(0))
+                total = total + real(deviation.spread.prior) * rest[:, None]
+            out = np.sqrt(total) * deviation.scale.astype(real)
             if deviation.noise is not None:
                 low, high = deviation.noise.low.astype(real), deviation.noise.high.astype(real)
                 out = out * np.exp(real(0.5) * np.clip(level, low, high))

@@ -198,7 +198,7 @@ def describe(estimator: Any, target: str | None = None) -> Model:
         steps, affine = _filled(estimator, steps), None
     shifted = any(t.kernel.name == "polynomial" for t in terms) and affine is not None and affine[2].any()
     if affine is not None and not (shifted and computes):
-        terms, intercept = _before(terms, intercept, int(estimator.n_features_in_), *affine, target or "a display")
+        terms, intercept = before(terms, intercept, int(estimator.n_features_in_), *affine, target or "a display")
         steps = None
     elif steps is not None and not computes:
         raise ValueError(
@@ -254,7 +254,7 @@ def _filled(estimator: Any, steps: Steps | None) -> Steps:
     return Steps(steps.names, tuple(filled))
 
 
-def _before(
+def before(
     terms: list[Term],
     intercept: Array,
     width: int,

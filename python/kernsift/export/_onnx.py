@@ -16,7 +16,7 @@ from ..base.pipeline import fold, is_pipeline
 from ..base.steps import Steps
 from ..base.validation import check_array
 from ..io.atomic_write import write_whole
-from ._deviation import ALONE, deviation
+from ._deviation_of import deviation
 from ._model import Model, describe
 from ._onnx_graph import OwnGraph, build, choose_compute, import_onnx, measured
 from ._onnx_steps import add_steps, inputs_of
@@ -93,7 +93,9 @@ def to_onnx(
     estimator = _folded(estimator)
     if is_pipeline(estimator):
         if std:
-            raise ValueError(ALONE)
+            raise ValueError(
+                "std=True takes a regressor, or a pipeline whose steps fold takes: export the last step by itself"
+            )
         proto = convert_pipeline(estimator, dtype)
     else:
         model = describe(estimator, "ONNX")
@@ -102,7 +104,8 @@ def to_onnx(
         # 8 bytes a number and some kilobytes of graph: refused before protobuf fails half-way
         _check_size(8 * sum(t.vectors.size + t.coef.size for t in model.terms), _PROTOBUF_BYTES, model)
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is found by measuring
-            proto = build(model, dtype, inner, __version__, deviation=deviation(estimator, rows) if std else None)
+            spread = deviation(estimator, model, rows) if std else None
+            proto = build(model, dtype, inner, __version__, deviation=spread)
         error = measured(model, proto, dtype, rows)
         if not np.isfinite(error):
             raise ValueError(
@@ -116,7 +119,8 @@ def to_onnx(
                 f"rows, and rounding in {inner} explains {explained:.2g}: use compute='float64', or report this"
             )
         if model.steps is not None:
-            proto = build(model, dtype, inner, __version__, partial(_before, model.steps), inputs_of(model.steps))
+            front, inputs = partial(_before, model.steps), inputs_of(model.steps)
+            proto = build(model, dtype, inner, __version__, front, inputs, spread)
         facts = {"kernsift_error": f"{error:.2g}", "kernsift_compute": inner}
         import_onnx().helper.set_model_props(proto, facts)
         if max_bytes is not None:

@@ -145,8 +145,8 @@ def add_deviation(graph: Graph, x: str, scores: str, of: Deviation) -> str:
     def const(value: ArrayLike) -> str:
         return graph.constant(np.asarray(value, dtype=np.float64))
 
-    def sum_of_squares(values: str, columns: int) -> str:
-        return graph.op("MatMul", graph.op("Mul", values, values), const(np.ones((columns, 1))))
+    def sums_of_squares(values: str, of_output: Array) -> str:
+        return graph.op("MatMul", graph.op("Mul", values, values), const(of_output))
 
     inverse, folded = of.folded
     if of.term.kernel.name == "linear":
@@ -154,16 +154,20 @@ def add_deviation(graph: Graph, x: str, scores: str, of: Deviation) -> str:
     else:
         k = _kernel_block(graph, x, of.term, "float64")
     u = graph.op("Add", graph.op("MatMul", k, const(folded)), const(of.Q[:, 0]))
-    relative = graph.op("Add", sum_of_squares(u, len(of.Q)), const(1.0))
-    if of.prior:
-        w = sum_of_squares(graph.op("MatMul", k, const(inverse)), len(of.L))
+    if of.along is not None:
+        u = graph.op("Add", u, graph.op("MatMul", x, const(of.along.T)))
+    relative = graph.op("Add", sums_of_squares(u, of.of_output), const(1.0))
+    if of.spread.prior:
+        w = sums_of_squares(graph.op("MatMul", k, const(inverse)), np.ones((len(of.L), 1)))
         rest = graph.op("Max", graph.op("Sub", const(1.0), w), const(0.0))  # k(x, x) = 1
-        relative = graph.op("Add", relative, graph.op("Mul", rest, const(of.prior)))
+        relative = graph.op("Add", relative, graph.op("Mul", rest, const(of.spread.prior)))
     out = graph.op("Mul", graph.op("Sqrt", relative), const(of.scale[None]))
     if of.noise is None:
         return out
     level = graph.op("Add", graph.op("MatMul", k, const(of.noise.coef)), const(of.noise.intercept))
     level = graph.op("Add", level, graph.op("MatMul", scores, const(of.noise.slopes)))
+    if of.noise.along is not None:
+        level = graph.op("Add", level, graph.op("MatMul", x, const(of.noise.along)))
     level = graph.op("Min", graph.op("Max", level, const(of.noise.low)), const(of.noise.high))
     return graph.op("Mul", out, graph.op("Exp", graph.op("Mul", level, const(0.5))))
 
@@ -205,7 +209,6 @@ def build(
     onnx = import_onnx()
     graph = OwnGraph()
     real = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
-    inner = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(compute))
 
     def out(name: str, output: str) -> None:
         if compute == dtype:
@@ -213,10 +216,16 @@ def build(
         else:
             graph.op("Cast", name, to=real, output=output)
 
-    def computed(name: str) -> str:
-        return name if compute == dtype else graph.op("Cast", name, to=inner)
+    def given_as(kind: str) -> str:
+        """The features in a type."""
 
-    x = computed("X") if front is None else front(graph, compute, computed)
+        def cast(name: str) -> str:
+            to = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(kind))
+            return name if kind == dtype else graph.op("Cast", name, to=to)
+
+        return cast("X") if front is None else front(graph, kind, cast)
+
+    x = given_as(compute)
     scores = add_scores(graph, x, model, compute)
     info = onnx.helper.make_tensor_value_info
     if model.kind == "classifier":
@@ -236,7 +245,7 @@ def build(
         outputs = [info("variable", real, [None, model.n_outputs])]
         if deviation is not None:
             double = onnx.TensorProto.DOUBLE
-            exact = "X" if dtype == "float64" else graph.op("Cast", "X", to=double)
+            exact = x if compute == "float64" else given_as("float64")
             precise = scores if compute == "float64" else graph.op("Cast", scores, to=double)
             found = add_deviation(graph, exact, precise, deviation)
             graph.op("Cast", found, to=real, output="standard_deviation")

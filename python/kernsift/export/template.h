@@ -148,7 +148,7 @@ static inline void model_deviations(const real* GIVEN, real* out) { /* of a new 
   model_encode(GIVEN, x);
 #endif
   const real unknown = model_unknown(x, COORDINATES);
-  real w[KERNELS], sum = 1;
+  real w[KERNELS], sums[GROUPS];
 #ifdef SPANNED
   real rest = 1;
 #endif
@@ -160,17 +160,20 @@ static inline void model_deviations(const real* GIVEN, real* out) { /* of a new 
 #endif
   int i, j, o;
 #ifdef STATIONARY
-  model_prepare(x, z);
+  model_prepare_T(x, z);
 #endif
 #ifdef VARYING
   model_scores(GIVEN, f);
   for (o = 0; o < OUTPUTS; ++o) {
     level[o] = model_level[o];
     for (i = 0; i < OUTPUTS; ++i) level[o] += model_level_slopes[i][o] * f[i];
+#ifdef SLOPED
+    for (j = 0; j < COORDINATES; ++j) level[o] += model_level_along[j][o] * x[j];
+#endif
   }
 #endif
   for (i = 0; i < KERNELS; ++i) { /* w = L^-1 k */
-    real t = model_kernel(i, ROW);
+    real t = model_kernel_T(i, ROW);
 #ifdef VARYING
     for (o = 0; o < OUTPUTS; ++o) level[o] += model_level_coef[i][o] * t;
 #endif
@@ -182,17 +185,23 @@ static inline void model_deviations(const real* GIVEN, real* out) { /* of a new 
     w[i] = t;
 #endif
   }
-  for (i = 0; i < DIRECTIONS; ++i) {
-    real u = model_spread[i][0];
-    for (j = 0; j < KERNELS; ++j) u += model_spread[i][j + 1] * w[j];
-    sum += u * u;
-  }
-#ifdef SPANNED
-  if (rest > 0) sum += PRIOR * rest;
+  for (o = 0; o < GROUPS; ++o) {
+    sums[o] = 1;
+    for (i = o * DIRECTIONS; i < (o + 1) * DIRECTIONS; ++i) {
+      real u = model_spread[i][0];
+      for (j = 0; j < KERNELS; ++j) u += model_spread[i][j + 1] * w[j];
+#ifdef SLOPED
+      for (j = 0; j < COORDINATES; ++j) u += model_along[i][j] * x[j];
 #endif
-  sum = model_sqrt(sum);
+      sums[o] += u * u;
+    }
+#ifdef SPANNED
+    if (rest > 0) sums[o] += PRIOR * rest;
+#endif
+    sums[o] = model_sqrt(sums[o]);
+  }
   for (o = 0; o < OUTPUTS; ++o) {
-    out[o] = model_deviation_scale[o] * sum + unknown;
+    out[o] = model_deviation_scale[o] * sums[GROUP] + unknown;
 #ifdef VARYING
     if (level[o] < model_lowest[o]) level[o] = model_lowest[o];
     if (level[o] > model_highest[o]) level[o] = model_highest[o];
