@@ -30,7 +30,7 @@ class Memories(Timed):
         sign = np.where(np.arange(n) < n - ROWS, 1.0, -1.0)
         self.y = sign * np.sin(2 * self.X[:, 0]) + self.X[:, 1] * self.X[:, 2] + 0.1 * rng.standard_normal(n)
         self.rows = slice(n - ROWS, n)
-        self.bank, self.one, self.uneven = (self.begun(m, **settings) for settings in ({}, ONE, {"noise": "auto"}))
+        self.bank, self.one, self.even = (self.begun(m, **settings) for settings in ({}, ONE, {"noise": "constant"}))
         found = copy.deepcopy(self.bank).prequential(self.X[self.rows], self.y[self.rows])
         alone = [
             self.begun(m, forgetting=each["forgetting"]).prequential(self.X[self.rows], self.y[self.rows])
@@ -71,9 +71,9 @@ class Memories(Timed):
         rows = lambda model: self.updates(model)  # noqa: E731
         return ratio(rows, rows, lambda: (copy.deepcopy(self.bank), copy.deepcopy(self.one)))
 
-    def track_ratio_of_an_update_with_uneven_noise_to_the_default(self, m: int) -> float:
+    def track_ratio_of_an_update_to_that_with_constant_noise(self, m: int) -> float:
         rows = lambda model: self.updates(model)  # noqa: E731
-        return ratio(rows, rows, lambda: (copy.deepcopy(self.uneven), copy.deepcopy(self.bank)))
+        return ratio(rows, rows, lambda: (copy.deepcopy(self.bank), copy.deepcopy(self.even)))
 
     def track_median_microseconds_of_an_update(self, m: int) -> float:
         return float(np.median(self.updates(copy.deepcopy(self.bank))))

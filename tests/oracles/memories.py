@@ -253,7 +253,7 @@ class Memories:
         self.basis, self.ids = np.delete(self.basis, i, axis=0), [*self.ids[:i], *self.ids[i + 1 :]]
 
     def _leave_noise(self, i: int) -> None:
-        """The kernel leaves; in its place the next joins log s², or its last kernel leaves where it has one too many."""
+        """The kernel leaves; the next joins log s² in its place, or the last leaves where there is one too many."""
         belief, before, now = self.noise.belief, self._noise_kernels, self.noise.kernels_of(len(self.ids) - 1)
         if i < before and now == before:
             a = self._observation(self.basis[before], before)[belief.leading :]

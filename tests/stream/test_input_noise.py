@@ -347,3 +347,54 @@ def test_river_and_the_file_of_its_model(tmp_path):
     model.save(tmp_path / "model.npz")
     again = kernsift.load(tmp_path / "model.npz")
     assert again.predict_one({"a": 1.5, "b": 0.0}, with_interval=True).width == wide
+
+
+def test_a_question_changes_nothing_of_what_is_learned():
+    X, Y, v = uneven(400, outputs=2)
+    asked, silent = (OnlineLSSVMRegressor(gamma=0.5, max_basis=30) for _ in range(2))
+    for first in range(0, 400, 50):
+        part = slice(first, first + 50)
+        for model in (asked, silent):
+            model.partial_fit(X[part], Y[part], v[part])
+        asked.predict_interval(X[:5])
+        asked.predict(X[:5], return_std=True)
+        asked.sample_y(X[:5], 2, random_state=0)
+        asked.predict_interval_one(X[0])
+    assert asked.noise_ == "input"
+    for name, value in asked._core.state().items():
+        np.testing.assert_array_equal(value, silent._core.state()[name], err_msg=name)
+
+
+def test_predictions_are_those_of_constant_noise():
+    X, y, _ = toy("step", 1000, 3)
+    auto, constant = (
+        OnlineLSSVMRegressor(max_basis=30, **how).partial_fit(X, y) for how in ({}, {"noise": "constant"})
+    )
+    assert auto.noise_ == "input"
+    np.testing.assert_array_equal(auto.predict(X), constant.predict(X))
+    assert auto.predict_one(X[0]) == constant.predict_one(X[0])
+
+
+@pytest.mark.parametrize("how", [{"alpha": 0.0, "forgetting": 1.0, "linear": False}, {"engine": "inverse"}], ids=str)
+def test_models_without_standard_deviations_or_beyond_the_papers_have_constant_noise(how):
+    X, Y, _ = uneven(100, weights=False)
+    model = OnlineLSSVMRegressor(gamma=0.5, max_basis=20, **how).partial_fit(X, Y[:, 0])
+    assert model.noise_ == "constant"
+    assert model.get_params()["noise"] == "auto"
+    assert not [name for name in model._core.state() if name.startswith("noise_")]
+
+
+@pytest.mark.parametrize("name", ["step", "parabola", "four columns"])
+def test_intervals_after_fit_follow_the_noise_too(name):
+    """Default against constant noise on 3,000 new rows: a fifth of them has a standard error of .012."""
+    worst, width = {}, {}
+    for noise in ("constant", "auto"):
+        X, y, place = toy(name, 5000, 11)
+        model = OnlineLSSVMRegressor(max_basis=60, noise=noise).fit(X[:2000], y[:2000])
+        lower, upper = model.predict_interval(X[2000:])
+        inside = (lower <= y[2000:]) & (y[2000:] <= upper)
+        fifth = np.argsort(np.argsort(place[2000:])) // 600
+        worst[noise], width[noise] = min(inside[fifth == k].mean() for k in range(5)), np.mean(upper - lower)
+    assert worst["constant"] < 0.82
+    assert worst["auto"] > 0.86 - 0.024
+    assert width["auto"] < width["constant"]

@@ -1,10 +1,11 @@
 // Noise of a stream that depends on the input: s^2(x), the factor between the variance of an observation at x and that
 // predicted with constant noise, B. Its logarithm g is a posterior of its own, with a ridge and a memory of its own, on
-// the span of the first third of the kernels, and of 20 if there are as many: of a variance errors tell too little for
-// more, and a row costs a ninth of what it would on all of them. Each row is one step of scoring for the variance of
-// normal errors, whose variance is 2:
+// the span of the first third of the kernels, and of 20 if there are as many: squared errors tell too little of a
+// variance for more, and a row costs a ninth of what it would on all. Each row is one step of scoring for the variance
+// of normal errors, whose variance is 2:
 //
-//   g(x) = w_c(x)'theta, w_c the coordinates of the first kernels; kept within its values at the rows learned and within log 400 of 0
+//   g(x) = w_c(x)'theta, w_c being coordinates of the first kernels, kept within its values at the rows learned and
+//   within log 400 of 0
 //   theta <- the normal step to the target g(x) + min(max(e^2/B, 1/400) / s^2(x), 9) - 1                 [BEYOND B15]
 //   G <- r G + log density of e with s^2 B, less that with B, either times a running scale; r = 0.998    [BEYOND B16]
 //

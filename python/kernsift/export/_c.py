@@ -104,8 +104,9 @@ def to_c(
     estimator = fold(estimator)
     model = describe(estimator, "C")
     rows = model.probes if X is None else _given(model, X)
-    encodes = X is not None and model.steps is not None
-    spread = deviation(estimator, model, model.steps.encode(rows) if encodes else rows) if std else None
+    steps = None if X is None else model.steps
+    features = rows if steps is None else steps.encode(rows)
+    spread = deviation(estimator, model, features) if std else None
     if spread is not None:
         model = _in_order_of(spread, model)
     learner = _learner(estimator, model, std) if learn else None
@@ -114,8 +115,8 @@ def to_c(
         given = rows.astype(dtype)
     _check_range(arithmetic, learner, given, dtype)
     exact = given.astype(np.float64)
-    if encodes:  # features as they are, and as the target computes them
-        exact, given = model.steps.encode(rows), arithmetic.encode(given)
+    if steps is not None:  # features as they are, and as the target computes them
+        exact, given = features, arithmetic.encode(given)
     flash, ram = _sizes(model, learner, dtype)
     if spread is not None and learner is not None:
         flash, ram = flash + 3 * model.n_outputs * given.itemsize, ram + 2 * model.n_outputs * given.itemsize
@@ -204,8 +205,8 @@ def _learner(estimator: Any, model: Model, std: bool) -> Learner:
         )
     if estimator.noise == "input" or (std and any(estimator._fitted().uneven_noise)):
         raise ValueError(
-            f"learn=True writes a step of constant noise, and with noise={estimator.noise!r} that of this stream depends "
-            "on x: begin the stream with noise='constant', or write with learn=False"
+            f"learn=True writes a step of constant noise, and with noise={estimator.noise!r} that of this stream "
+            "depends on x: begin the stream with noise='constant', or write with learn=False"
         )
     if not model.terms:
         raise ValueError("learn=True needs a model with at least one kernel: fit on more rows, or lower usefulness_tol")

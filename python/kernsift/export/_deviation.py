@@ -61,7 +61,7 @@ class Deviation:
     def of_output(self) -> Array:
         """Which rows of Q each output sums the squares of: (rows, outputs) of 1 and 0."""
         groups, q, _ = self.spread.Q.shape
-        return np.kron(np.eye(groups), np.ones((q, 1))) if groups > 1 else np.ones((q, len(self.scale)))
+        return np.repeat(np.eye(groups), q, axis=0) if groups > 1 else np.ones((q, len(self.scale)))
 
     @property
     def folded(self) -> tuple[Array, Array]:
