@@ -36,9 +36,7 @@ void InputNoise::begin_output(Index o) {
   state_(o, kConstant) = state_(o, kInput) = state_(o, kCounted) = 1;  // as if one error had been as large as predicted
 }
 
-double InputNoise::level(const ConstVectorRef& w, Index o) const {
-  return within(o, posterior_.at(own(w), o));
-}
+double InputNoise::level(const ConstVectorRef& w, Index o) const { return within(o, posterior_.at(own(w), o)); }
 
 double InputNoise::factor(const ConstVectorRef& w, Index o) const { return used(o) ? std::exp(level(w, o)) : 1.0; }
 

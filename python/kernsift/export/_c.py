@@ -104,8 +104,8 @@ def to_c(
     estimator = fold(estimator)
     model = describe(estimator, "C")
     rows = model.probes if X is None else _given(model, X)
-    steps = None if X is None else model.steps
-    features = rows if steps is None else steps.encode(rows)
+    before = None if X is None else model.steps
+    features = rows if before is None else before.encode(rows)
     spread = deviation(estimator, model, features) if std else None
     if spread is not None:
         model = _in_order_of(spread, model)
@@ -115,7 +115,7 @@ def to_c(
         given = rows.astype(dtype)
     _check_range(arithmetic, learner, given, dtype)
     exact = given.astype(np.float64)
-    if steps is not None:  # features as they are, and as the target computes them
+    if before is not None:  # features as they are, and as the target computes them
         exact, given = features, arithmetic.encode(given)
     flash, ram = _sizes(model, learner, dtype)
     if spread is not None and learner is not None:
