@@ -96,8 +96,9 @@ class OnlineLSSVMRegressor(IncrementalRegression, RegressorParameters, OnlineMod
     noise : {"auto", "constant", "input"}, default="auto"
         Whether standard deviations and intervals follow noise that depends on the input.  For "auto" they do while
         that makes the last errors more likely, and predictions do not change; it is "constant" with alpha=0 or
-        engine="inverse".  It takes 1 to 7 % of the time of a row, asked for or not.  For "input" they always do, and the mean is learned with weights one over the variance
-        predicted before the row, rows of a block one by one.
+        engine="inverse".  For "input" they always do, and the mean is learned with weights one over the variance
+        predicted before the row, rows of a block one by one.  Either takes 1 to 7 % of the time of a row with a hundred
+        kernels or more, asked for or not.
     n_jobs : int or None, default=None
         Threads for predictions and for rows that can change no dictionary (``refit``, a frozen one); None is one, -1
         all.  ``OMP_NUM_THREADS`` and threadpoolctl bound it; results do not depend on the number.
