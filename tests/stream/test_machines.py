@@ -53,7 +53,7 @@ class OnlineMachine(RuleBasedStateMachine):
             return
         common["fit_intercept"] = data.draw(st.booleans(), "fit_intercept")
         common["admission"] = data.draw(st.sampled_from(["product", "two-part", "per-sample", "novelty"]), "admission")
-        beyond = {"exact_rows": 0, "swap_until": None, "forgetting": 1.0, "linear": False}
+        beyond = {"exact_rows": 0, "swap_until": None, "forgetting": 1.0, "linear": False, "noise": "constant"}
         if kind == "memories":
             beyond["forgetting"] = data.draw(st.sampled_from([1.0, 0.9, [0.99, 0.5], [1.0, 0.999, 0.9]]), "forgetting")
             # a single memory that does not fade has the oracle of the machine only with a linear part
@@ -66,7 +66,7 @@ class OnlineMachine(RuleBasedStateMachine):
         if kind in ("memories", "exact") and common["max_basis"]:
             beyond["swap_until"] = data.draw(st.sampled_from([None, 20]), "swap_until")
         if kind == "window":
-            beyond = {"window": data.draw(st.sampled_from([2, 15, 60]), "window"), "linear": False}
+            beyond = {"window": data.draw(st.sampled_from([2, 15, 60]), "window"), "linear": False, "noise": "constant"}
         if common["max_basis"]:
             beyond["hysteresis"] = data.draw(st.sampled_from([1.0, 0.3]), "hysteresis")
             beyond["oversample"] = data.draw(st.sampled_from([1, 2]), "oversample")

@@ -98,7 +98,7 @@ class OnlineLSSVMRegressor(IncrementalRegression, RegressorParameters, OnlineMod
         that makes the last errors more likely, and predictions do not change; it is "constant" with alpha=0 or
         engine="inverse".  For "input" they always do, and the mean is learned with weights one over the variance
         predicted before the row, rows of a block one by one.  Either takes 1 to 7 % of the time of a row with a hundred
-        kernels or more, asked for or not.
+        kernels or more, requested or not.
     n_jobs : int or None, default=None
         Threads for predictions and for rows that can change no dictionary (``refit``, a frozen one); None is one, -1
         all.  ``OMP_NUM_THREADS`` and threadpoolctl bound it; results do not depend on the number.
