@@ -105,8 +105,8 @@ def places(tree: Path) -> dict[str, list[Place]]:
 
 def _level_of(objects: Path) -> str:
     """The CPU level of a build folder of the package."""
-    for folder in objects.glob("CMakeFiles/core_*.dir/cpp"):
-        return folder.parent.name.removeprefix("core_").removesuffix(".dir")
+    for folder in objects.glob("CMakeFiles/models_*.dir/cpp"):
+        return folder.parent.name.removeprefix("models_").removesuffix(".dir")
     raise SystemExit(f"equations: {objects} holds no objects of single files")
 
 
@@ -118,7 +118,7 @@ class Copy:
         self._copy_tree()
         self.level = _level_of(objects) if objects else LEVEL
         self._configure()
-        self._core = f"CMakeFiles/core_{self.level}.dir"
+        self._parts = [f"CMakeFiles/{part}_{self.level}.dir" for part in ("models", "numerics")]
         if objects:
             self._take(objects)
         else:
@@ -153,7 +153,7 @@ class Copy:
 
     def _take(self, objects: Path) -> None:
         """Objects of a build folder of this very tree."""
-        for folder in (self._core, f"CMakeFiles/_core_{self.level}.dir"):
+        for folder in (*self._parts, f"CMakeFiles/_core_{self.level}.dir"):
             shutil.copytree(objects / folder, self.build / folder, dirs_exist_ok=True)
 
     def _library(self) -> str:
@@ -178,7 +178,8 @@ class Copy:
     def compile(self, place: Place, wrong: str) -> bool:
         """Compile the place's file with another statement there, and link; False where it does not compile."""
         source = self.tree / "cpp" / "core" / place.file
-        target = f"{self._core}/cpp/core/{place.file}.o"
+        targets = (f"{part}/cpp/core/{place.file}.o" for part in self._parts)
+        target = next(target for target in targets if (self.build / target).exists())
         command, text = self._command(target), source.read_text(encoding="utf-8")
         stamp = source.stat()
         try:

@@ -19,9 +19,10 @@ constexpr Index kInverseBlock = 64;
 void invert_lower(MatrixRef L) {
   const Index n = L.rows(), h = round_up(n / 2, kPanel), rest = n - h;
   if (n <= kInverseBlock) {
-    Matrix X = Matrix::Identity(n, n);
+    Matrix X = Matrix::Zero(n, n);
+    X.diagonal().setOnes();
     L.triangularView<Eigen::Lower>().solveInPlace(X);
-    L.triangularView<Eigen::Lower>() = X;
+    for (Index j = 0; j < n; ++j) L.col(j).tail(n - j) = X.col(j).tail(n - j);
     return;
   }
   invert_lower(L.topLeftCorner(h, h));
@@ -47,7 +48,9 @@ Deletions deletion_order(MatrixRef G, MatrixRef K, Matrix z, double alpha, Index
     Matrix beta = z.topRows(n);
     Vector unit(n);
     for (double more = 0;; more = more == 0 ? 1e-14 : 10 * more) {
-      P = (G.topLeftCorner(n, n) + alpha * K.topLeftCorner(n, n)).triangularView<Eigen::Lower>();
+      P.resize(n, n);  // of which only the lower triangle is used
+      for (Index j = 0; j < n; ++j)
+        P.col(j).tail(n - j) = G.col(j).segment(j, n - j) + alpha * K.col(j).segment(j, n - j);
       for (Index i = 0; i < n; ++i) unit[i] = P(i, i) > 0 ? 1.0 / std::sqrt(P(i, i)) : 1.0;
       for (Index j = 0; j < n; ++j) P.col(j).tail(n - j).array() *= unit[j] * unit.tail(n - j).array();
       P.diagonal().array() += more;

@@ -39,11 +39,14 @@ struct Centre {
 // Zc'V Zc, lower triangle.
 Matrix cross_product(const Matrix& Z, const Centre& centre, const ConstVectorRef& v) {
   Matrix M = Matrix::Zero(Z.cols(), Z.cols()), tile;
+  Vector root;
   for (Index first = 0; first < Z.rows(); first += kSparseTile) {
     check_interrupt();
     const Index count = std::min(kSparseTile, Z.rows() - first);
-    tile = Z.middleRows(first, count).rowwise() - centre.z.transpose();
-    tile.array().colwise() *= v.segment(first, count).array().sqrt();
+    root = v.segment(first, count).cwiseSqrt();
+    tile.resize(count, Z.cols());
+    for (Index j = 0; j < Z.cols(); ++j)
+      tile.col(j) = (Z.col(j).segment(first, count).array() - centre.z[j]) * root.array();
     M.selfadjointView<Eigen::Lower>().rankUpdate(tile.transpose());
   }
   return M;

@@ -39,19 +39,11 @@ Outcome Admission::judge(double delta, double k_self, double usefulness, double 
 
 // A score that is no number says that the element is beyond the arithmetic: it goes first.
 Index weakest(const ConstVectorRef& scores, double newcomer, double nothing) {
-  constexpr Index kTogether = 8;  // several minima at once: the compiler makes vectors of them
   const Index n = scores.size();
-  double least[kTogether];
-  std::fill_n(least, kTogether, newcomer);
-  Index i = 0;
-  for (; i + kTogether <= n; i += kTogether)
-    for (Index l = 0; l < kTogether; ++l) least[l] = scores[i + l] < least[l] ? scores[i + l] : least[l];
-  for (; i < n; ++i) least[0] = scores[i] < least[0] ? scores[i] : least[0];
-  const double lowest = *std::min_element(least, least + kTogether);
+  if (n == 0) return n;
+  const double lowest = std::min(newcomer, scores.minCoeff<Eigen::PropagateNumbers>());  // newcomer if all are NaN
   const double bound = std::max(lowest > 0 ? lowest * (1.0 + kTie) : lowest, nothing);
-  unsigned any = 0;
-  for (Index j = 0; j < n; ++j) any |= scores[j] > bound ? 0u : 1u;
-  if (any == 0) return n;
+  if (scores.minCoeff<Eigen::PropagateNaN>() > bound) return n;
   for (Index j = 0; j < n; ++j)
     if (!(scores[j] > bound)) return j;
   return n;

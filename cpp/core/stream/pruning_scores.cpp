@@ -26,16 +26,10 @@ bool scores_after_growth(const RowScalars& row, const ConstMatrixRef& beta, cons
   scores.setZero();
   for (Index o = 0; o < beta.cols(); ++o)
     scores.array() += (beta.col(o) + (rho[o] / row.den) * (alpha * g - a)).array().square();
-  // d_new = d - g^2 / Delta + w_b^2 / Delta_b, with w_b = a + share g
-  unsigned unsound = 0;  // a loop, for Eigen's `all` takes one number at a time
-  const double per_Delta = 1.0 / row.Delta, per_Delta_b = 1.0 / Delta_b;
-  for (Index i = 0; i < scores.size(); ++i) {
-    const double w_b = a[i] + share * g[i];
-    const double d_new = d[i] - g[i] * g[i] * per_Delta + w_b * w_b * per_Delta_b;
-    unsound |= d_new > 0 ? 0u : 1u;
-    scores[i] /= d_new;  // [MATH 1.7]
-  }
-  return unsound == 0;
+  const auto w_b = a.array() + share * g.array();
+  const auto d_new = d.array() - g.array().square() * (1.0 / row.Delta) + w_b.square() * (1.0 / Delta_b);
+  scores.array() /= d_new;  // [MATH 1.7]
+  return d_new.size() == 0 || d_new.minCoeff<Eigen::PropagateNaN>() > 0;
 }
 
 void PruningScores::reserve(Index kernels) {
