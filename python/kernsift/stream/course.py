@@ -3,9 +3,8 @@
 A stream begins with its first row.  After 4, 8, ..., 128 rows it begins again from them, with the widths that the rows
 so far give.  Where widths are learned, a challenger is made from the last rows whenever half as many have come as the
 memories look back, with widths of its own; after drift from the rows since then, and more often.  It learns the same
-rows as the model and takes its place when its predictions were better.  Where the best memory forgets, another
-challenger follows it, one step from the model: all widths halved or doubled, or a third of the ridge or three times it,
-whichever is next in turn.
+rows as the model and takes its place when its predictions were better.  Another challenger follows it, one step from
+the model: all widths halved or doubled, or a third of the ridge or three times it, whichever is next in turn.
 """
 
 from __future__ import annotations
@@ -38,8 +37,8 @@ FEWEST, PART, MOST = 200, 0.1, 2000
 # quarter of the mean memory in rows.
 DECIDED, LONGEST = 2.0, 0.25
 # Steps from the model, in turn: factors of gamma and of the ridge, which stays within bounds. No rows speak for a step
-# beforehand, so that it must be better by two standard errors.
-STEPS = ((2.0, 1.0), (1.0, 1 / 3), (0.5, 1.0), (1.0, 3.0))
+# beforehand, so that it must be better by one and a half standard errors.
+STEPS, BETTER = ((2.0, 1.0), (1.0, 1 / 3), (0.5, 1.0), (1.0, 3.0)), 1.5
 RIDGES = (1e-3, 10.0)
 # Drift is noted where the mean memory falls to half of what it was, or the mean squared error of the last hundred rows
 # rises fourfold. The last thousand notes are kept.
@@ -353,7 +352,7 @@ class Course:
         score = trial.score()
         if abs(score) < DECIDED and trial.rows < LONGEST * np.exp(course.memory):
             return
-        won = score >= DECIDED if trial.step else score > 0
+        won = score > (BETTER if trial.step else 0.0)
         if won:
             self._core, self._calibration = self._challenger, trial.calibration
             self._course = replace(course, before=trial.before)
@@ -364,7 +363,5 @@ class Course:
         else:
             self._course = replace(course, alike=not course.alike)
         self._end_trial()
-        memories, weights, _ = self._core.memories
-        # after drift widths come first
-        if (won or not trial.step) and course.learned >= course.changed and memories[int(np.argmax(weights))] < 1:
+        if (won or not trial.step) and course.learned >= course.changed:  # after drift learned widths come first
             self._step(n)

@@ -43,10 +43,10 @@ class OnlineLSSVMRegressor(IncrementalRegression, RegressorParameters, OnlineMod
         Of the polynomial kernel.
     alpha : float, "auto" or "gcv", default="auto"
         Ridge: γ of Jung & Polani (2006), λ of their slides.  A total weight, not one per row.  "auto" is 0.1 in
-        ``fit``; a stream that learns its widths begins with that and, where the best memory forgets, tries challengers
-        with a third of it or three times it.  "gcv" begins with 0.1 and chooses by generalised cross-validation, from
-        the state, after 256 rows and whenever their number has doubled, at the end of ``fit``, and after ``refit`` and
-        ``prune``; ``update`` and ``prequential`` keep it.
+        ``fit``; a stream that learns its widths begins with that and tries challengers with a third of it or three
+        times it.  "gcv" begins with 0.1 and chooses by generalised cross-validation, from the state, after 256 rows
+        and whenever their number has doubled, at the end of ``fit``, and after ``refit`` and ``prune``; ``update`` and
+        ``prequential`` keep it.
     max_basis : int or None, default=500
         Most kernels kept; None for no limit.
     novelty_tol : float, default=1e-2
