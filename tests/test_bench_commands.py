@@ -55,11 +55,11 @@ def test_documented_commands_have_the_options_and_tables_they_name(command):
 
 def test_a_page_keeps_its_words_and_the_sections_of_other_runs(page, tmp_path):
     path = tmp_path / "new" / "PAGE.md"
-    page.write(path, "A title", {"B": "## B: second\n\nold\n", "A": "## A: first\n"}, ["A", "B"])
-    assert path.read_text(encoding="utf-8") == "# A title\n\n## A: first\n\n## B: second\n\nold\n"
+    page.write(path, "A title", {"B": "## Second (`B`)\n\nold\n", "A": "## First (`A`)\n"}, ["A", "B"])
+    assert path.read_text(encoding="utf-8") == "# A title\n\n## First (`A`)\n\n## Second (`B`)\n\nold\n"
     path.write_text(path.read_text(encoding="utf-8").replace("# A title", "# Another\n\nWords."), encoding="utf-8")
-    page.write(path, "A title", page.sections(path) | {"B": "## B: second\n\nnew\n"}, ["A", "B"])
-    assert path.read_text(encoding="utf-8") == "# Another\n\nWords.\n\n## A: first\n\n## B: second\n\nnew\n"
+    page.write(path, "A title", page.sections(path) | {"B": page.heading("B", "second") + "\n\nnew\n"}, ["A", "B"])
+    assert path.read_text(encoding="utf-8") == "# Another\n\nWords.\n\n## First (`A`)\n\n## Second (`B`)\n\nnew\n"
     assert [file.name for file in path.parent.iterdir()] == ["PAGE.md"]
 
 
@@ -68,10 +68,10 @@ def test_a_part_of_a_table_does_not_replace_the_page(page, tmp_path):
     before = (BENCH / "papers" / "RESULTS.md").read_bytes()
     command = [sys.executable, BENCH / "papers", "--quick", "--table", "OROLS3", "--only", "nothing"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
-    assert "OROLS3: Andelić et al. 2007, table 3" in done.stdout
+    assert "Andelić et al. 2007, table 3" in done.stdout
     assert (BENCH / "papers" / "RESULTS.md").read_bytes() == before
     subprocess.run([*command, "--out", tmp_path / "PAGE.md"], capture_output=True, check=True, timeout=300)
-    assert "## OROLS3: Andelić et al. 2007, table 3" in (tmp_path / "PAGE.md").read_text(encoding="utf-8")
+    assert "## Andelić et al. 2007, table 3" in (tmp_path / "PAGE.md").read_text(encoding="utf-8")
 
 
 def test_a_ratio_is_of_interleaved_rounds_with_fresh_states(page):

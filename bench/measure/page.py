@@ -38,9 +38,19 @@ def _parts(path: Path) -> list[str]:
     return re.split(r"(?m)^(?=## )", path.read_text(encoding="utf-8")) if path.is_file() else [""]
 
 
+def heading(name: str, title: str) -> str:
+    """The heading of a section that a command makes by this name."""
+    return f"## {title[0].upper()}{title[1:]} (`{name}`)"
+
+
+def _name(heading: str) -> str:
+    found = re.search(r"\(`([^`]+)`\)$", heading)
+    return found[1] if found else heading.partition(":")[0]
+
+
 def sections(path: Path) -> dict[str, str]:
-    """The sections of a page by the part of their heading before a colon."""
-    return {part[3:].splitlines()[0].partition(":")[0]: part.rstrip() + "\n" for part in _parts(path)[1:]}
+    """The sections of a page by name, or by their heading up to a colon."""
+    return {_name(part[3:].splitlines()[0]): part.rstrip() + "\n" for part in _parts(path)[1:]}
 
 
 def write(path: Path, title: str, found: Mapping[str, str], order: Iterable[str]) -> None:

@@ -197,7 +197,7 @@ def table(name: str, title: str, columns: str = "", **more: Any) -> Callable[[Ma
 def markdown(table: Table, lines: list[Line], mode: str, drawn: list[str] | None = None) -> str:
     """The section of a table: rows first, then the text below them."""
     seeds = f" Seeds: {table.seeds}." if table.seeds else ""
-    out = [f"## {table.name}: {table.title}", "", f"Mode: {mode}. {page.machine()}.{seeds}", ""]
+    out = [page.heading(table.name, table.title), "", f"Mode: {mode}. {page.machine()}.{seeds}", ""]
     parts: list[tuple[Head, list[Line]]] = [(Head(table.columns), [])]
     for line in lines:
         if isinstance(line, Head):
@@ -241,5 +241,5 @@ def summary(sections: dict[str, str]) -> str:
     if not lines:
         return ""
     head = page.head(["table", "numbers printed", *WORDS, "with fewer kernels", "with more kernels"])
-    title = f"## SUMMARY: of {total[0]} printed numbers {total[1] + total[2]} are matched or bettered"
+    title = page.heading("SUMMARY", f"of {total[0]} printed numbers {total[1] + total[2]} are matched or bettered")
     return "\n".join([title, "", *head, *lines, page.row(["all", *map(str, total)])]) + "\n"

@@ -18,6 +18,7 @@ from measure.fair import lift  # noqa: E402
 lift()
 
 from measure.command import parser, wanted  # noqa: E402
+from measure.page import heading  # noqa: E402
 
 from peers import page  # noqa: E402
 from peers.runner import race  # noqa: E402
@@ -46,7 +47,7 @@ def section(name: str, options: argparse.Namespace, threads: int) -> Iterator[st
     """Lines of a section, as they become known."""
     module, mode = importlib.import_module(f"peers.{WORK[name]}"), options.mode
     two = ", two threads" if threads > 1 else ""
-    yield from (f"## {name}{two}: {module.TITLE}{two}", "", f"Mode: {mode}. {page.machine(threads)}.", "")
+    yield from (heading(name + two, module.TITLE + two), "", f"Mode: {mode}. {page.machine(threads)}.", "")
     if not two:
         yield from (module.ABOUT, "")
     rounds = 1 if mode == "quick" else 3

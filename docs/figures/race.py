@@ -8,7 +8,7 @@ from common import BENCH, BLUE, GREEN, ORANGE, PURPLE
 PAGE = BENCH / "peers" / "RESULTS.md"
 STYLES = [(BLUE, "-", 2.2), (GREEN, "-.", 1.4), (ORANGE, "--", 1.4), (PURPLE, ":", 1.6)]
 
-section = re.search(r"(?ms)^## front: .*?(?=^## |\Z)", PAGE.read_text(encoding="utf-8"))[0]
+section = re.search(r"(?ms)^## [^\n]*\(`front`\)$.*?(?=^## |\Z)", PAGE.read_text(encoding="utf-8"))[0]
 lines = [[cell.strip() for cell in line.strip("| \n").split("|")] for line in re.findall(r"(?m)^\|.*\|$", section)]
 names, cost, table = lines[0][1:], lines[2][1:], lines[3:]
 rows = np.array([int(line[0]) for line in table])

@@ -147,7 +147,7 @@ def test_figures_of_the_front_page_are_those_of_the_measured_page(name):
     page = (ROOT / name).read_text(encoding="utf-8")
     results = (ROOT / "bench" / "peers" / "RESULTS.md").read_text(encoding="utf-8")
     for table in ("parquet", "front"):
-        section = re.search(rf"^## {table}:.*?(?=^## |\Z)", results, re.M | re.S)[0]
+        section = re.search(rf"^## [^\n]*\(`{table}`\)$.*?(?=^## |\Z)", results, re.M | re.S)[0]
         measured = [float(x.replace(",", "")) for x in re.findall(r"\d[\d,]*\.?\d*", section)]
         measured += [x / 1000 for x in measured]  # MB as GB
         for figure in figures_of(page, f"--table {table}"):

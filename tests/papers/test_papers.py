@@ -70,9 +70,9 @@ def test_a_table_replaces_its_section_and_leaves_the_others(registry, tmp_path):
     registry.write_results(page, {"A1": other})
     registry.write_results(page, {"B1": new})
     text = page.read_text(encoding="utf-8")
-    assert text.index("## A1: first") < text.index("## B1: second")
+    assert text.index("## First (`A1`)") < text.index("## Second (`B1`)")
     assert text.count("## ") == 3
-    assert text.startswith("# Measured by `python bench/papers`\n\n## SUMMARY: of 2 printed numbers 0 are matched")
+    assert text.startswith("# Measured by `python bench/papers`\n\n## Of 2 printed numbers 0 are matched")
     assert "| item | worse | 5 | 7 |" in text
     assert "| item | worse | 5 | 6 |" not in text
     assert "| thing | worse | 1 | 1.5 |" in text
@@ -89,11 +89,11 @@ def test_the_summary_counts_what_is_printed(registry):
         Row("f", None, 6.0),
     ]
     found = {
-        "A1": registry.markdown(registry.Table("A1", "t", iter), lines, "quick"),
+        "A1": registry.markdown(registry.Table("A1", "title", iter), lines, "quick"),
         "B1": "## B1\n\n| better | b |\n",
     }
     text = registry.summary(found)
-    assert "of 4 printed numbers 2 are" in text
+    assert "Of 4 printed numbers 2 are" in text
     assert "| A1 | 4 | 1 | 1 | 1 | 1 | 0 | 1 |" in text
     assert "B1" not in text
     assert registry.summary({"B1": found["B1"]}) == ""
@@ -105,10 +105,10 @@ def test_sections_stand_in_the_order_of_the_list(registry, tmp_path, monkeypatch
     for name in ("Z1", "M1"):
         registry.table(name, "listed")(iter)
     for name in ("M1", "A1", "Z1"):
-        section = registry.markdown(registry.Table(name, "t", iter), ["words"], "quick")
+        section = registry.markdown(registry.Table(name, "title", iter), ["words"], "quick")
         registry.write_results(page, {name: section})
     text = page.read_text(encoding="utf-8")
-    assert text.index("## Z1") < text.index("## M1") < text.index("## A1")
+    assert text.index("(`Z1`)") < text.index("(`M1`)") < text.index("(`A1`)")
     assert "SUMMARY" not in text
 
 
