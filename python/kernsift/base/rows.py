@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .arrays import Array
 
@@ -19,6 +20,10 @@ class Rows(NamedTuple):
     def part(self, which: slice) -> Rows:
         """Return some of the rows."""
         return Rows(self.X[which], self.targets[which], self.weight[which])
+
+    def at(self, which: slice | NDArray[np.intp]) -> Rows:
+        """Return some of the rows, in arrays of their own order."""
+        return Rows(*(np.ascontiguousarray(part[which]) for part in self))
 
     def after(self, first: Rows | None) -> Rows:
         """Return these rows after others."""

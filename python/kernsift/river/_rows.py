@@ -168,8 +168,8 @@ class RiverStream(Course):
         estimator._validate_params()
         return estimator
 
-    def _begin(self, rows: Rows, *, gamma: Any = None, ridge: float | None = None, first_row: int = 0) -> Any:
-        return self._estimator()._begin(rows, gamma=gamma, ridge=ridge, first_row=first_row)
+    def _begin(self, rows: Rows, **how: Any) -> Any:
+        return self._estimator()._begin(rows, **how)
 
     def _learns_widths(self) -> bool:
         return bool(self._estimator()._learns_widths())

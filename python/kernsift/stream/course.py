@@ -3,8 +3,9 @@
 A stream begins with its first row.  After 4, 8, ..., 128 rows it begins again from them, with the widths that the rows
 so far give.  Where widths are learned, a challenger is made from the last rows whenever half as many have come as the
 memories look back, with widths of its own; after drift from the rows since then, and more often.  It learns the same
-rows as the model and takes its place when its predictions were better.  Another challenger follows it, one step from
-the model: all widths halved or doubled, or a third of the ridge or three times it, whichever is next in turn.
+rows as the model and takes its place when its predictions were better.  When its trial has ended, steps from the model
+are raced on the kept rows: all widths doubled or halved, a third of the ridge or three times it.  Each form begins with
+the first of the rows and predicts each before it learns it; a form that was better becomes the model.
 """
 
 from __future__ import annotations
@@ -33,12 +34,13 @@ STEADY, STEADY_ERROR = 0.99, 0.998
 # Widths are learned from this many rows at least. Between two challengers lies a part of the rows since the last drift,
 # up to a number that bounds what learning costs a row.
 FEWEST, PART, MOST = 200, 0.1, 2000
-# A trial ends when the mean difference of the squared errors is two standard errors from 0, and at the latest after a
-# quarter of the mean memory in rows.
+# The mean difference of the squared errors is clear when it is two standard errors from 0. A trial ends then, and at the
+# latest after a quarter of the mean memory in rows.
 DECIDED, LONGEST = 2.0, 0.25
-# Steps from the model, in turn: factors of gamma and of the ridge, which stays within bounds. No rows speak for a step
-# beforehand, so that it must be better by one and a half standard errors.
-STEPS, BETTER = ((2.0, 1.0), (1.0, 1 / 3), (0.5, 1.0), (1.0, 3.0)), 1.5
+# Steps from the model: factors of gamma and of the ridge, which stays within bounds. They are raced on the last so many
+# of the kept rows, the later half of which count, and taken if clearly better.
+STEPS = (((2.0, 1.0), (0.5, 1.0)), ((1.0, 1 / 3), (1.0, 3.0)))
+RACED = 1000
 RIDGES = (1e-3, 10.0)
 # Drift is noted where the mean memory falls to half of what it was, or the mean squared error of the last hundred rows
 # rises fourfold. The last thousand notes are kept.
@@ -53,6 +55,14 @@ def until_known(weight: Array, needed: int) -> int | None:
     return int(np.searchsorted(counts, needed)) + 1 if len(counts) and counts[-1] >= needed else None
 
 
+def clearly_less(squares: Array, others: Array) -> bool:
+    """Whether the mean of the first is less by `DECIDED` standard errors of the difference."""
+    if not np.isfinite(squares).all():
+        return False
+    gain = others - squares
+    return bool(gain.mean() > DECIDED * gain.std() / np.sqrt(len(gain)))
+
+
 @record("StreamTrial")
 @dataclass(frozen=True)
 class Trial:
@@ -62,7 +72,7 @@ class Trial:
     found: dict[str, Any]  # how its widths were learned; empty if the model's never were
     unit: Array  # variances of the outputs
     calibration: Any = None  # of a classifier
-    step: bool = False  # whether the challenger is a step from the model
+    step: bool = False  # whether the challenger is steps from the model
     rows: int = 0
     total: float = 0.0
     squares: float = 0.0
@@ -99,7 +109,6 @@ class CourseState:
     learned: int = 0  # rows after which widths were learned last
     changed: int = 0  # rows after which drift was noted last, 0 for never
     alike: bool = False  # whether the next challenger has one width for all features, in units of their deviations
-    step: int = 0  # which of STEPS is next
     trial: Trial | None = None
     drift: tuple[int, ...] = field(default=())
 
@@ -117,8 +126,16 @@ class Course:
 
     # --- said by the subclasses ---
 
-    def _begin(self, rows: Rows, *, gamma: Any = None, ridge: float | None = None, first_row: int = 0) -> Any:
-        """A core for a stream that begins with these rows; of its own widths and ridge where they are given."""
+    def _begin(
+        self,
+        rows: Rows,
+        *,
+        gamma: Any = None,
+        ridge: float | None = None,
+        memory: float | None = None,
+        first_row: int = 0,
+    ) -> Any:
+        """A core for a stream that begins with these rows; of its own widths, ridge and one memory where given."""
         raise NotImplementedError
 
     def _learns_widths(self) -> bool:
@@ -303,33 +320,65 @@ class Course:
         After drift it learns the rows since then alone: from those before it would take over what has changed.
         """
         assert self._course is not None
-        kept, course = self._kept_rows(), replace(self._course, learned=n)
-        self._course = course
-        last = min(self._core.settings["kept_rows"] // 2, max(FEWEST, int(np.exp(course.memory))))
-        known = np.flatnonzero(kept.weight > 0)
-        since = n - course.changed + LOOK  # a change shows some rows later
-        if course.changed > 0 and since < len(known):
-            first = known[-since]
-            kept, known = Rows(*(np.ascontiguousarray(part[first:]) for part in kept)), known[-since:] - first
-        sample = Rows(*(part[known[-last:]] for part in kept))
+        self._course = replace(self._course, learned=n)
+        kept, known = self._rows_since_drift(n)
+        last = min(self._core.settings["kept_rows"] // 2, max(FEWEST, int(np.exp(self._course.memory))))
         try:
-            found = self._widths_from(sample)
+            found = self._widths_from(kept.at(known[-last:]))
         except ValueError:  # widths beyond the range of a double
             return
         if found is not None:
             same = {name: value for name, value in found.items() if name != "seconds"}  # the same on any machine
             self._begin_trial(n, kept, found["gamma"], self._core.alpha, found=same)
 
-    def _step(self, n: int) -> None:
-        """Make a challenger that differs from the model by its widths' scale or by its ridge alone."""
+    def _rows_since_drift(self, n: int) -> tuple[Rows, NDArray[np.intp]]:
+        """The kept rows since drift was noted, and which of them have weight."""
         assert self._course is not None
-        steps = [step for step in STEPS if self.alpha == "auto" or step[1] == 1.0]
-        scale, factor = steps[self._course.step % len(steps)]
-        gamma, ridge = scale * self._core.kernel.gamma, float(np.clip(factor * self._core.alpha, *RIDGES))
-        found = {**self.learned_gamma_, "gamma": gamma} if hasattr(self, "learned_gamma_") else {}
-        self._begin_trial(
-            n, self._kept_rows(), gamma, ridge if factor != 1.0 else self._core.alpha, found=found, step=True
-        )
+        kept = self._kept_rows()
+        known = np.flatnonzero(kept.weight > 0)
+        since = n - self._course.changed + LOOK  # a change shows some rows later
+        if self._course.changed == 0 or since >= len(known):
+            return kept, known
+        first = known[-since]
+        return kept.at(slice(first, None)), known[-since:] - first
+
+    def _improve(self, n: int) -> None:
+        """Go steps from the model while the kept rows would have been predicted better; begin again with the last."""
+        assert self._course is not None
+        kept, known = self._rows_since_drift(n)
+        rows = kept.at(known[-RACED:])
+        at = self._core.kernel.gamma, self._core.alpha
+        least = self._squares(rows, *at)
+        for pair in STEPS[: 2 if self.alpha == "auto" else 1]:
+            for scale, factor in pair:
+                before = at
+                while True:
+                    to = scale * at[0], float(np.clip(factor * at[1], *RIDGES)) if factor != 1.0 else at[1]
+                    squares = self._squares(rows, *to)
+                    if not clearly_less(squares, least):
+                        break
+                    at, least = to, squares
+                if at is not before:
+                    break
+        if at[1] == self._core.alpha and np.array_equal(at[0], self._core.kernel.gamma):
+            return
+        found = {**self.learned_gamma_, "gamma": at[0]} if hasattr(self, "learned_gamma_") else {}
+        self._begin_trial(n, kept, *at, found=found, step=True)
+        if self._course.trial is not None and len(known) >= n - self._course.changed:
+            self._take_over()  # the race was of all rows: a trial of a few says less
+
+    def _squares(self, rows: Rows, gamma: Any, ridge: float) -> Array:
+        """Squared errors of the later half of the rows, predicted in turn by a model of the heaviest memory alone."""
+        memories, weights, _ = self._core.memories
+        later, unit = len(rows.X) // 2, rows.targets.var(axis=0)
+        try:
+            core = self._begin(rows, gamma=gamma, ridge=ridge, memory=memories[int(np.argmax(weights))])
+            check_rows(core.kernel, rows.X, core.settings["linear"])
+        except ValueError:  # rows that overflow with these widths
+            return np.full(len(rows.X) - later, np.inf)
+        core.see_targets(self._core.target_range)
+        error = core.learn(*rows, True)[0][later:] - rows.targets[later:]
+        return np.nan_to_num(error**2 / np.where(unit > 0, unit, 1.0), nan=np.inf).sum(axis=1)
 
     def _begin_trial(self, n: int, kept: Rows, gamma: Any, ridge: float, **of_trial: Any) -> None:
         """Let a challenger learn the kept rows, and then every row beside the model."""
@@ -352,16 +401,21 @@ class Course:
         score = trial.score()
         if abs(score) < DECIDED and trial.rows < LONGEST * np.exp(course.memory):
             return
-        won = score > (BETTER if trial.step else 0.0)
-        if won:
-            self._core, self._calibration = self._challenger, trial.calibration
-            self._course = replace(course, before=trial.before)
-            if trial.found:
-                self.learned_gamma_ = trial.found
-        elif trial.step:
-            self._course = replace(course, step=(course.step + 1) % len(STEPS))
-        else:
+        if score > 0:
+            self._take_over()
+        elif not trial.step:
             self._course = replace(course, alike=not course.alike)
         self._end_trial()
-        if (won or not trial.step) and course.learned >= course.changed:  # after drift learned widths come first
-            self._step(n)
+        if not trial.step and course.learned >= course.changed:  # after drift learned widths come first
+            self._improve(n)
+
+    def _take_over(self) -> None:
+        """Let the challenger be the model."""
+        assert self._course is not None
+        assert self._course.trial is not None
+        trial = self._course.trial
+        self._core, self._calibration = self._challenger, trial.calibration
+        self._course = replace(self._course, before=trial.before)
+        if trial.found:
+            self.learned_gamma_ = trial.found
+        self._end_trial()

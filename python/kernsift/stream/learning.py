@@ -62,7 +62,14 @@ class Learning(CallbackSupport, OnlineParameters, Course):
         return self._checked(X, y, sample_weight, *classes, begin=self._core is None)
 
     def _begin(
-        self, rows: Rows, *, whole: bool = False, gamma: Any = None, ridge: float | None = None, first_row: int = 0
+        self,
+        rows: Rows,
+        *,
+        whole: bool = False,
+        gamma: Any = None,
+        ridge: float | None = None,
+        memory: float | None = None,
+        first_row: int = 0,
     ) -> Any:
         """Make the core for a stream that begins with these rows, and ends with them where they are the `whole`."""
         gamma = self._first_gamma(whole) if gamma is None else gamma
@@ -70,6 +77,8 @@ class Learning(CallbackSupport, OnlineParameters, Course):
         settings = self._settings(kernel, rows, whole)
         if ridge is not None:
             settings["alpha"] = ridge
+        if memory is not None:
+            settings["forgetting"] = [memory]
         core = ENGINES[self.engine](kernel, rows.targets.shape[1], first_row=first_row, **settings)
         how = ("n_jobs", "verbose")  # these change how rows are learned, not what
         self._begun_with = {name: value for name, value in self.get_params(deep=False).items() if name not in how}

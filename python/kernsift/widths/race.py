@@ -181,7 +181,7 @@ class _Race:
         self.notes: list[str] = []
 
     def part(self, which: Any) -> Rows:
-        return Rows(*(np.ascontiguousarray(values[which]) for values in self.rows))
+        return self.rows.at(which)
 
     def late(self) -> bool:
         return self.until is not None and time.perf_counter() > self.until
