@@ -69,8 +69,9 @@ def test_learned_widths_take_over_and_lower_the_error(rng):
     assert model.health()["sound"]
 
 
-def test_the_winner_is_the_model_that_learned_the_kept_rows_with_its_widths(rng):
+def test_the_winner_is_the_model_that_learned_the_kept_rows_with_its_widths(rng, monkeypatch):
     """A trial by hand: same rows, same widths, same verdict."""
+    monkeypatch.setattr(OnlineLSSVMRegressor, "_improve", lambda self, n: None)
     X, y = useful(2000, rng)
     settings = {"max_basis": 60, "forgetting": [1.0, 0.99], "linear": False, "learn_rows": 150}
     before = OnlineLSSVMRegressor(**settings).partial_fit(X[:LAST], y[:LAST])
@@ -139,6 +140,7 @@ def test_a_challenger_that_predicts_worse_leaves_no_trace(rng, monkeypatch):
     X, y = useful(900, rng)
     narrow = {"gamma": np.full(8, 1e3)}
     monkeypatch.setattr(OnlineLSSVMRegressor, "_widths_from", lambda self, rows: narrow)
+    monkeypatch.setattr(OnlineLSSVMRegressor, "_improve", lambda self, n: None)
     model = OnlineLSSVMRegressor(max_basis=50)
     result = model.prequential(X, y)
     assert not hasattr(model, "learned_gamma_")
@@ -300,7 +302,7 @@ def test_last_targets_are_features_that_obey_the_delay(delay, outputs, rng):
             OnlineLSSVMRegressor().prequential(X, y, target_lags=bad)
 
 
-# --- steps, where memories fade ---
+# --- steps ---
 
 
 def turning(n, rng):
@@ -322,65 +324,85 @@ def test_a_stream_that_turns_finds_its_ridge(rng):
     assert free.health()["sound"]
 
 
-def test_without_drift_no_step_is_taken(rng):
+def test_steps_stay_where_the_ridge_is_given_and_leave_a_table_alone(rng):
     X, y = useful(2000, rng)
-    model = OnlineLSSVMRegressor(max_basis=60, forgetting=1.0).partial_fit(X, y)
-    assert model._course.step == 0
-    assert model.alpha_ == 0.1
+    model = OnlineLSSVMRegressor(max_basis=60, alpha=0.3).partial_fit(X, y)
+    assert model.alpha_ == 0.3
     assert OnlineLSSVMRegressor(max_basis=60).fit(X, y).alpha_ == 0.1
 
 
-@pytest.mark.parametrize(("step", "total", "won"), [(False, 1.0, True), (True, 1.0, False), (True, 9.0, True)])
-def test_a_step_must_be_better_by_two_standard_errors(step, total, won, rng):
-    """The mean of 400 differences of deviation 1 is `total` / 4 standard errors from 0."""
+@pytest.mark.parametrize("alpha", ["auto", 0.3])
+def test_the_race_of_steps_is_its_definition(alpha, rng):
+    """Fresh models predict the kept rows in turn; of the later half the mean of paired differences decides."""
+    X, y = turning(700, rng)
+    model = OnlineLSSVMRegressor(max_basis=40, alpha=alpha, gamma="learn").partial_fit(X, y)
+    model._end_trial()
+    start = at = model.gamma_ / 8, model.alpha_  # far from what suits
+    kept = model._kept_rows()
+    model._core = model._begin(kept, gamma=at[0], ridge=at[1])
+    model._core.learn(*kept, True)
+    model._course = replace(model._course, before=0, changed=0)
+    memories, weights, _ = model._core.memories
+    own = {"max_basis": 40, "forgetting": memories[int(np.argmax(weights))], "error_forecast": True}
+
+    def errors(gamma, ridge):
+        fresh = OnlineLSSVMRegressor(gamma=gamma, alpha=ridge, **own)
+        said = fresh.prequential(X, y).y_pred
+        return ((said - y) ** 2 / y.var())[len(y) // 2 :]
+
+    least = errors(*at)
+    for up, down in (((2, 1), (0.5, 1)), ((1, 1 / 3), (1, 3)))[: 2 if alpha == "auto" else 1]:
+        for scale, factor in (up, down):
+            taken = False
+            while True:
+                to = scale * at[0], min(max(factor * at[1], 1e-3), 10.0) if factor != 1 else at[1]
+                other = errors(*to)
+                gain = least - other
+                if not gain.mean() > 2 * gain.std() / np.sqrt(len(gain)):
+                    break
+                at, least, taken = to, other, True
+            if taken:
+                break
+    model._improve(model._rows_learned())
+    np.testing.assert_allclose(model.gamma_, at[0], rtol=1e-12)
+    assert model.alpha_ == pytest.approx(at[1], rel=1e-12)
+    assert model.gamma_[0] > start[0][0]
+    assert model._course.trial is None  # the race was of all rows
+
+
+@pytest.mark.parametrize(("step", "total"), [(False, 1.0), (False, -1.0), (True, 1.0), (True, -1.0)])
+def test_a_trial_ends_with_the_better_model(step, total, rng):
+    """The mean of 400 differences of deviation 1 is `total` / 4 standard errors from 0; steps follow learned widths."""
     X, y = turning(LAST, rng)
     model = OnlineLSSVMRegressor(max_basis=40, forgetting=0.99).partial_fit(X, y)
     before, challenger, trial = model._core, model._challenger, model._course.trial
     assert trial is not None
     known = replace(trial, step=step, rows=400, total=5 * total, squares=400.0 * (1 + (5 * total / 400) ** 2))
     assert known.score() == pytest.approx(total / 4, rel=1e-12)
-    model._course = replace(model._course, trial=known)
+    model._course, raced = replace(model._course, trial=known), []
+    model._improve = raced.append
     model._decide(model._rows_learned())
-    assert (model._core is challenger) == won
-    assert (model._core is before) != won
-    assert model._course.step == (step and not won)
-    assert model._course.alike == (not step and not won)
-    follows = won or not step  # after a step that lost there is a pause
-    assert (model._challenger is not None) == follows
-    assert model._course.trial is None or model._course.trial.step
+    assert model._core is (challenger if total > 0 else before)
+    assert model._course.alike == (not step and total < 0)
+    assert model._challenger is None
+    assert len(raced) == (not step)
 
 
-def test_each_step_changes_one_thing(rng):
-    X, y = turning(LAST, rng)
-    for alpha in ("auto", 0.3):
-        model = OnlineLSSVMRegressor(max_basis=40, forgetting=0.99, alpha=alpha).partial_fit(X, y)
-        found = set()
-        for which in range(len(course.STEPS)):
-            model._course = replace(model._course, step=which)
-            model._step(model._rows_learned())
-            scale = model._challenger.kernel.gamma / model._core.kernel.gamma
-            assert np.ptp(scale) < 1e-12
-            found.add((round(float(scale[0]), 9), round(float(model._challenger.alpha / model._core.alpha), 9)))
-        every = {(2.0, 1.0), (0.5, 1.0), (1.0, 3.0), (1.0, round(1 / 3, 9))}
-        assert found == (every if alpha == "auto" else {(2.0, 1.0), (0.5, 1.0)})
-
-
-def test_a_step_under_trial_goes_on_to_the_last_bit(rng):
-    X, y = turning(900, rng)
-    model = OnlineLSSVMRegressor(max_basis=30, forgetting=[0.998, 0.99])
-    steps = 0
-    for last in range(200, 700, 60):
-        part = pickle.loads(pickle.dumps(model)).partial_fit(X[:last], y[:last])
-        steps += part._course.trial is not None and part._course.trial.step
-        whole, again = pickle.loads(pickle.dumps(part)), part
-        for x, target in zip(X[last : last + 70], y[last : last + 70], strict=True):
-            whole.update(x, target)
-        again.partial_fit(X[last : last + 70], y[last : last + 70])
-        assert whole._course.step == again._course.step
-        assert whole.alpha_ == again.alpha_
-        np.testing.assert_allclose(whole.predict(X), again.predict(X), rtol=1e-8, atol=1e-9)
-        np.testing.assert_array_equal(whole.gamma_, again.gamma_)
-    assert steps > 1
+def test_steps_beyond_the_kept_rows_have_a_trial_and_go_on_to_the_last_bit(rng):
+    X, y = turning(1500, rng)
+    model = OnlineLSSVMRegressor(max_basis=30, learn_rows=200, alpha=10.0).partial_fit(X[:900], y[:900])
+    model.alpha = "auto"
+    model._end_trial()
+    model._course = replace(model._course, changed=0)
+    model._improve(model._rows_learned())
+    assert model._course.trial.step
+    whole, again = pickle.loads(pickle.dumps(model)), model
+    for x, target in zip(X[900:], y[900:], strict=True):
+        whole.update(x, target)
+    again.partial_fit(X[900:], y[900:])
+    assert whole.alpha_ == again.alpha_
+    np.testing.assert_allclose(whole.predict(X), again.predict(X), rtol=1e-8, atol=1e-9)
+    np.testing.assert_array_equal(whole.gamma_, again.gamma_)
 
 
 def test_widths_of_features_must_be_worth_it(rng):

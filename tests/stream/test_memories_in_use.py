@@ -292,7 +292,7 @@ def test_the_linear_part_is_the_slope_of_a_plane_and_beyond_the_rows():
     truth = far @ [2.0, -0.3, 5.0] + 7.0
     assert rms(model.predict(far) - truth) < 0.1 * truth.std()
     plain = OnlineLSSVMRegressor(linear=False).partial_fit(X, y)
-    assert rms(plain.predict(far) - truth) > 0.5 * truth.std()
+    assert rms(plain.predict(far) - truth) > 2 * rms(model.predict(far) - truth)  # wide kernels reach far, too
 
 
 def test_the_evidence_of_a_stream_that_forgets_is_refused():

@@ -34,8 +34,8 @@ STEADY, STEADY_ERROR = 0.99, 0.998
 # Widths are learned from this many rows at least. Between two challengers lies a part of the rows since the last drift,
 # up to a number that bounds what learning costs a row.
 FEWEST, PART, MOST = 200, 0.1, 2000
-# The mean difference of the squared errors is clear when it is two standard errors from 0. A trial ends then, and at the
-# latest after a quarter of the mean memory in rows.
+# The mean difference of the squared errors is clear when it is two standard errors from 0. A trial ends then, and at
+# the latest after a quarter of the mean memory in rows.
 DECIDED, LONGEST = 2.0, 0.25
 # Steps from the model: factors of gamma and of the ridge, which stays within bounds. They are raced on the last so many
 # of the kept rows, the later half of which count, and taken if clearly better.
@@ -108,6 +108,7 @@ class CourseState:
     error: float = 0.0  # of the mean square of the last errors
     learned: int = 0  # rows after which widths were learned last
     changed: int = 0  # rows after which drift was noted last, 0 for never
+    began: int = 0  # rows after which a challenger became the model
     alike: bool = False  # whether the next challenger has one width for all features, in units of their deviations
     trial: Trial | None = None
     drift: tuple[int, ...] = field(default=())
@@ -295,7 +296,9 @@ class Course:
         course = self._course
         # of a stream that begins, and while a change shows, what is now is the measure
         settling = n <= BEGINNINGS[-1] or (course.changed > 0 and n - course.changed < SETTLING)
-        if not settling and (memory < course.memory - np.log(FALL) or error > course.error + np.log(RISE)):
+        # a difference between two models is no drift
+        worse = memory < course.memory - np.log(FALL) or error > course.error + np.log(RISE)
+        if worse and not settling and n - course.began >= SETTLING:
             settling = True
             drift = (*course.drift, self._core.rows_seen)[-MOST_NOTED:]
             self._end_trial()  # the challenger was made of rows before the change
@@ -346,6 +349,8 @@ class Course:
         """Go steps from the model while the kept rows would have been predicted better; begin again with the last."""
         assert self._course is not None
         kept, known = self._rows_since_drift(n)
+        if len(known) < 2 * LOOK:
+            return
         rows = kept.at(known[-RACED:])
         at = self._core.kernel.gamma, self._core.alpha
         least = self._squares(rows, *at)
@@ -365,7 +370,7 @@ class Course:
         found = {**self.learned_gamma_, "gamma": at[0]} if hasattr(self, "learned_gamma_") else {}
         self._begin_trial(n, kept, *at, found=found, step=True)
         if self._course.trial is not None and len(known) >= n - self._course.changed:
-            self._take_over()  # the race was of all rows: a trial of a few says less
+            self._take_over(n)  # the race was of all rows: a trial of a few says less
 
     def _squares(self, rows: Rows, gamma: Any, ridge: float) -> Array:
         """Squared errors of the later half of the rows, predicted in turn by a model of the heaviest memory alone."""
@@ -376,7 +381,6 @@ class Course:
             check_rows(core.kernel, rows.X, core.settings["linear"])
         except ValueError:  # rows that overflow with these widths
             return np.full(len(rows.X) - later, np.inf)
-        core.see_targets(self._core.target_range)
         error = core.learn(*rows, True)[0][later:] - rows.targets[later:]
         return np.nan_to_num(error**2 / np.where(unit > 0, unit, 1.0), nan=np.inf).sum(axis=1)
 
@@ -402,20 +406,20 @@ class Course:
         if abs(score) < DECIDED and trial.rows < LONGEST * np.exp(course.memory):
             return
         if score > 0:
-            self._take_over()
+            self._take_over(n)
         elif not trial.step:
             self._course = replace(course, alike=not course.alike)
         self._end_trial()
         if not trial.step and course.learned >= course.changed:  # after drift learned widths come first
             self._improve(n)
 
-    def _take_over(self) -> None:
+    def _take_over(self, n: int) -> None:
         """Let the challenger be the model."""
         assert self._course is not None
         assert self._course.trial is not None
         trial = self._course.trial
         self._core, self._calibration = self._challenger, trial.calibration
-        self._course = replace(self._course, before=trial.before)
+        self._course = replace(self._course, before=trial.before, began=n)
         if trial.found:
             self.learned_gamma_ = trial.found
         self._end_trial()
