@@ -25,7 +25,7 @@ FAMILIES = {
         gamma=1.0, alpha=0.3, basis=np.arange(12), fit_intercept=constant, noise="constant"
     ),
     "stream": lambda constant: OnlineLSSVMRegressor(
-        gamma=1.0, alpha=0.3, max_basis=12, fit_intercept=constant, exact_rows=0, novelty_tol=1e-3
+        gamma=1.0, alpha=0.3, max_basis=12, fit_intercept=constant, exact_rows=0, novelty_tol=1e-3, noise="constant"
     ),
 }
 

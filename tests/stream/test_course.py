@@ -343,7 +343,7 @@ def test_the_race_of_steps_is_its_definition(alpha, rng):
     model._core.learn(*kept, True)
     model._course = replace(model._course, before=0, changed=0)
     memories, weights, _ = model._core.memories
-    own = {"max_basis": 40, "forgetting": memories[int(np.argmax(weights))], "error_forecast": True}
+    own = {"max_basis": 40, "forgetting": memories[int(np.argmax(weights))]}
 
     def errors(gamma, ridge):
         fresh = OnlineLSSVMRegressor(gamma=gamma, alpha=ridge, **own)

@@ -78,7 +78,7 @@ class Learning(CallbackSupport, OnlineParameters, Course):
         if ridge is not None:
             settings["alpha"] = ridge
         if memory is not None:
-            settings["forgetting"] = [memory]
+            settings |= {"forgetting": [memory], "error_forecast": False}
         core = ENGINES[self.engine](kernel, rows.targets.shape[1], first_row=first_row, **settings)
         how = ("n_jobs", "verbose")  # these change how rows are learned, not what
         self._begun_with = {name: value for name, value in self.get_params(deep=False).items() if name not in how}
