@@ -49,7 +49,7 @@ std = np.sqrt(xi / len(X) * (P_inv.quadratic(k) + distance / alpha + 1.0))  # th
 
 model = OnlineLSSVMRegressor(
     gamma=0.5, alpha=alpha, novelty_tol=tol1, usefulness_tol=tol2, max_basis=m_max, fit_intercept=False,
-    admission="product", swap_until=None, exact_rows=0, forgetting=1.0, linear=False,
+    admission="product", swap_until=None, exact_rows=0, forgetting=1.0, linear=False, noise="constant",
 ).fit(X, y)  # fmt: skip
 expected, expected_std = model.predict(X, return_std=True)
 assert rows == model.basis_indices_.tolist()
