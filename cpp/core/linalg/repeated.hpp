@@ -9,7 +9,7 @@ namespace kernsift {
 
 #if EIGEN_VERSION_AT_LEAST(3, 4, 0) && !EIGEN_VERSION_AT_LEAST(3, 4, 90)
 
-// What the calls share: the buffers, for products of so many rows, columns and depth.
+// The buffers of a product, or of a solution, of at most this size.
 template <int KcFactor = 1>
 class RepeatedBuffers {
  public:

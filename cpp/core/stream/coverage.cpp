@@ -7,7 +7,8 @@
 namespace kernsift {
 
 namespace {
-constexpr double kMostScore = 25;  // of z^2 over the mean so far: one outlier must not decide
+constexpr double kMostScore = 25;        // of z^2 over the mean so far: one outlier must not decide
+constexpr double kNothingKnown = 1e-24;  // of a variance beside the squared error: nothing was known yet
 // What a normal error exceeds in size with probability 1 - level.
 constexpr double kNormalQuantiles[] = {0.6744897501960817, 1.2815515655446004, 1.6448536269514722, 1.959963984540054,
                                        2.5758293035489004};
@@ -35,7 +36,7 @@ void Coverage::learn(const ConstVectorRef& error, const ConstVectorRef& variance
     return out;
   }();
   for (Index o = 0; o < state_.rows(); ++o) {
-    if (!was_known(error[o], variance[o])) continue;
+    if (!(variance[o] > kNothingKnown * error[o] * error[o])) continue;
     const double mean = state_(o, 0) / state_(o, 1), z2 = error[o] * error[o] / variance[o] / mean;
     if (!std::isfinite(z2)) continue;
     for (Index c = 0; c < kLevelCount; ++c) {

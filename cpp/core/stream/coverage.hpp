@@ -19,9 +19,6 @@ inline constexpr double kCoverageLevels[] = {0.5, 0.8, 0.9, 0.95, 0.99};
 inline constexpr Index kCoverageLevelCount = 5;
 inline constexpr double kCoverageStep = 0.03, kCoverageKept = 0.99;
 
-// Whether anything was known of a row when this variance was predicted: of nothing it is rounding beside the error.
-inline bool was_known(double error, double variance) { return variance > 1e-24 * error * error; }
-
 class Coverage {
  public:
   explicit Coverage(Index n_outputs);

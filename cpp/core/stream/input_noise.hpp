@@ -41,8 +41,8 @@ class InputNoise {
   // A row was learned of which `error` and `variance` (with constant noise) were predicted, one an output. Nothing is
   // allocated.
   void learn(const ConstVectorRef& w, const ConstVectorRef& error, const ConstVectorRef& variance);
-  // A kernel joined, behind the others, and there are so many now; the kernel that the rotations begin with left, and
-  // so many are left.
+  // To be called when a kernel has joined the dictionary, as its last, and when the one at which the rotations begin
+  // has left it; `kernels` is their number afterwards.
   void follow_growth(Index kernels);
   void follow_removal(const Rotations& rotations, Index kernels);
   void settle() { posterior_.settle(); }
@@ -50,7 +50,7 @@ class InputNoise {
   // Where the next errors are not those of predictions (a second pass), nothing is learned.
   void pause(bool paused) { paused_ = paused; }
 
-  // Of so many kernels, how many span g: the first ones.
+  // The number of kernels, the first of the dictionary, that span g.
   static Index kernels_of(Index kernels) { return std::max(std::min<Index>(kernels, 20), (kernels + 2) / 3); }
   // The ridge of g: the variance of what a step of scoring fits, beside that of g beforehand.
   static constexpr double kRidge = 2;

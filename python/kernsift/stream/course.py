@@ -37,8 +37,8 @@ FEWEST, PART, MOST = 200, 0.1, 2000
 # The mean difference of the squared errors is clear when it is two standard errors from 0. A trial ends then, and at
 # the latest after a quarter of the mean memory in rows.
 DECIDED, LONGEST = 2.0, 0.25
-# Steps from the model: factors of gamma and of the ridge, which stays within bounds. They are raced on the last so many
-# of the kept rows, the later half of which count, and taken if clearly better.
+# Steps from the model: factors of gamma and of the ridge, which stays within bounds. They are raced on the last RACED
+# of the kept rows and taken if their errors on the later half of these are clearly less.
 STEPS = (((2.0, 1.0), (0.5, 1.0)), ((1.0, 1 / 3), (1.0, 3.0)))
 RACED = 1000
 RIDGES = (1e-3, 10.0)
@@ -72,7 +72,7 @@ class Trial:
     found: dict[str, Any]  # how its widths were learned; empty if the model's never were
     unit: Array  # variances of the outputs
     calibration: Any = None  # of a classifier
-    step: bool = False  # whether the challenger is steps from the model
+    step: bool = False  # whether the challenger is the result of a race of steps
     rows: int = 0
     total: float = 0.0
     squares: float = 0.0
@@ -399,18 +399,19 @@ class Course:
         """End a trial that has shown which of the two predicts better, or that has lasted long enough."""
         assert self._course is not None
         assert self._course.trial is not None
-        course, trial = self._course, self._course.trial
+        trial = self._course.trial
         if trial.rows < LOOK // 2:  # of a stream with late targets the first were not predicted
             return
         score = trial.score()
-        if abs(score) < DECIDED and trial.rows < LONGEST * np.exp(course.memory):
+        if abs(score) < DECIDED and trial.rows < LONGEST * np.exp(self._course.memory):
             return
         if score > 0:
             self._take_over(n)
-        elif not trial.step:
-            self._course = replace(course, alike=not course.alike)
-        self._end_trial()
-        if not trial.step and course.learned >= course.changed:  # after drift learned widths come first
+        else:
+            self._end_trial()
+            if not trial.step:
+                self._course = replace(self._course, alike=not self._course.alike)
+        if not trial.step and self._course.learned >= self._course.changed:  # after drift learned widths come first
             self._improve(n)
 
     def _take_over(self, n: int) -> None:
